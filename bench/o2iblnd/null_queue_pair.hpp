@@ -87,8 +87,9 @@ class NullVerbs final : public o2iblnd::VerbsDriver {
       receives_.push(request);
     return burst.size();
   }
-  [[nodiscard]] o2iblnd::RemoteKey remote_key(const Fragment& fragment) const override {
-    return {1, reinterpret_cast<std::uintptr_t>(arenas_.bytes(fragment).data())};
+  [[nodiscard]] Result<o2iblnd::RemoteKey> remote_key(const Fragment& fragment) override {
+    const auto address = reinterpret_cast<std::uintptr_t>(arenas_.bytes(fragment).data());
+    return o2iblnd::RemoteKey{.key = 1, .address = address};
   }
   [[nodiscard]] Result<QueuePairId> connect(const o2iblnd::Ipv4Endpoint& local,
                                             const o2iblnd::Ipv4Endpoint& remote,

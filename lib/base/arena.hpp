@@ -38,6 +38,9 @@ struct Arena {
   std::uint64_t page_size = 4096;
   int numa_node = kAnyNumaNode;
   bool taken_when_used = false;  // address space, most of it never touched: register it by parts
+  // Memory of others, of which a part may be gone or not be there: a device is told of what it is
+  // to reach only. With all address space as the arena, any pointer has a name.
+  bool mapped_on_demand = false;
 };
 
 // Which arenas exist. Filled at start, read-only afterwards: readers need no synchronisation.

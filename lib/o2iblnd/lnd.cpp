@@ -33,6 +33,7 @@ O2ibLnd::O2ibLnd(const O2ibLndConfig& config, lnet::LndUpcalls& core, VerbsDrive
       look_at_(config.start) {
   PLNET_CHECK(config.nid.is_of(lnet::NetType::kO2ib) && !config.nid.is_large(), "a NID of o2ib");
   PLNET_CHECK(config.incarnation != 0, "0 says that an incarnation is not known");
+  driver.set_mapping(map_rules(environment_.tunables));
 }
 
 O2ibLnd::~O2ibLnd() = default;

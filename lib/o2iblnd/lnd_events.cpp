@@ -83,13 +83,14 @@ void O2ibLnd::set_tunables(const Tunables& tunables) {
   // `lnetctl net set` changes it for one interface. It applies to peers that connect from now on.
   environment_.tunables.conns_per_peer = tunables.conns_per_peer;
   environment_.timeout = lnd_timeout(environment_.tunables, environment_.config.lnet_lnd_timeout);
+  environment_.driver.set_mapping(map_rules(environment_.tunables));
 }
 
 InterfaceFacts O2ibLnd::interface_facts() const {
   const Tunables& tunables = environment_.tunables;
   const unsigned credits = peer_credits(tunables);
   return {.peercredits_hiw = credits_high_water(tunables, kVersion2, credits),
-          .map_on_demand = 1,
+          .map_on_demand = tunables.map_on_demand,
           .concurrent_sends = concurrent_sends(tunables, kVersion2),
           .fmr_pool_size = tunables.fmr_pool_size,
           .fmr_flush_trigger = tunables.fmr_flush_trigger,

@@ -14,6 +14,7 @@
 
 #include "lib/base/arena.hpp"
 #include "lib/base/counters.hpp"
+#include "lib/base/map_cache.hpp"
 #include "lib/base/result.hpp"
 
 namespace plnet::o2iblnd {
@@ -29,7 +30,8 @@ inline constexpr std::size_t kGatherMax = 2;  // source pieces of one write, the
 
 enum class WorkKind : std::uint8_t { kSend, kWrite };
 
-// One element of a chain. A chain is posted whole or not at all; its last element is signalled.
+// One element of a chain. A chain is posted whole or not at all; its last element is signalled. The
+// first piece of a send lies in message memory, other pieces are payload.
 struct WorkRequest {
   WorkKind kind = WorkKind::kSend;
   std::uint8_t piece_count = 0;
@@ -84,9 +86,12 @@ inline constexpr std::size_t kRejectDataBytesMax = 148;
 
 enum class RejectKind : std::uint8_t { kByPeer, kNobodyListens, kStaleConnection, kOther };
 
+inline constexpr std::uint32_t kNoMapping = ~0U;
+
 struct RemoteKey {
   std::uint32_t key = 0;
-  std::uint64_t address = 0;  // of the fragment, as the peer must use it
+  std::uint64_t address = 0;           // of the fragment, as the peer must use it
+  std::uint32_t mapping = kNoMapping;  // to be released
 };
 
 struct DeviceLimits {
@@ -133,9 +138,17 @@ class VerbsDriver {
   // Hot. Takes a prefix, returns its length.
   virtual std::size_t post_receives(QueuePairId queue_pair,
                                     std::span<const ReceiveRequest> burst) = 0;
-  // Hot. Lays a fragment open to remote writes. Every arena is registered for that once, so this
-  // only looks the key up; what keeps a late writer out is to_error() followed by on_drained().
-  [[nodiscard]] virtual RemoteKey remote_key(const Fragment& fragment) const = 0;
+  // Hot. Lays a fragment open to remote writes. Of an arena that is registered once this only looks
+  // the key up; memory that is mapped on demand is mapped, if it is not, until release(). What
+  // keeps a late writer out is to_error() followed by on_drained(). kNoSpace: all mappings are in
+  // use, try again when one was released; other errors: the memory cannot be mapped.
+  [[nodiscard]] virtual Result<RemoteKey> remote_key(const Fragment& fragment) = 0;
+  // Hot. Of a key with a mapping, once: the peer does not need it any more.
+  virtual void release(std::uint32_t /*mapping*/) {}
+  // Cold. How memory is mapped from now on; a driver for which all memory is registered has nothing
+  // to do.
+  virtual void set_mapping(const MapRules& /*rules*/) {}
+  [[nodiscard]] virtual CounterView mapping_counters() const { return {}; }
 
   // Cold. Creates a queue pair and starts to connect it: receives may be posted at once, so that
   // they are there before the peer can send. on_established(), on_rejected() or on_disconnected()

@@ -71,7 +71,8 @@ void Sends::choose_kind(Tx& tx) {
                    tx.connection->offer.max_frags, Kind::kGetRequest, pool_.bytes(tx));
       if (!sink) break;
       tx.kind = Kind::kGetRequest;
-      tx.sink = *sink;
+      tx.sink = sink->buffer;
+      tx.mapping = sink->mapping;
       break;
     }
     default: break;
@@ -122,10 +123,12 @@ Result<bool> Sends::grant(Connection& connection, Inbound& inbound) {
   const auto sink = lay_open(inbound.decision.target, inbound.decision.length, environment_.driver,
                              connection.offer.max_frags, Kind::kPutAck, pool_.bytes(*tx));
   if (!sink) {
-    pool_.give(*tx);
+    pool_.give_unused(*tx);
+    if (sink.error() == Errc::kNoSpace) return false;
     return std::unexpected(sink.error());
   }
-  tx->sink = *sink;
+  tx->sink = sink->buffer;
+  tx->mapping = sink->mapping;
   tx->bytes = inbound.decision.length;
   tx->peer_cookie = inbound.cookie;
   enqueue(*tx);

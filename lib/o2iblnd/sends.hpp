@@ -44,7 +44,8 @@ class Sends {
   // --- Answers to the peer's messages. False: no descriptor is free ---
   [[nodiscard]] bool answer(Connection& connection, Kind kind, std::int32_t status,
                             std::uint64_t cookie, Inbound* inbound);
-  // The sink of a PUT is laid open. An error instead: it cannot be, and nothing was queued.
+  // The sink of a PUT is laid open; false also if no mapping is free. An error instead: it cannot
+  // be, and nothing was queued.
   [[nodiscard]] Result<bool> grant(Connection& connection, Inbound& inbound);
   // The bytes of a GET; errno and no bytes if the sink does not take them.
   [[nodiscard]] bool write_reply(Connection& connection, Inbound& inbound);

@@ -20,7 +20,7 @@ static_assert(std::ranges::all_of(kTable, [](const TunableInfo& info) {
 
 constexpr auto kLive = std::to_array<std::string_view>(
     {"cksum", "timeout", "retry_count", "rnr_retry_count", "keepalive", "require_privileged_port",
-     "use_privileged_port"});
+     "use_privileged_port", "map_on_demand", "fmr_pool_size", "fmr_cache"});
 
 }  // namespace
 
@@ -85,6 +85,15 @@ unsigned depth_that_fits(const DeviceLimits& limits, std::uint16_t version, unsi
 QueuePairSize size_of(std::uint16_t version, unsigned depth, unsigned fragments) {
   return {.send_requests = (1 + fragments) * depth,
           .receive_requests = receives_of(version, depth)};
+}
+
+MapRules map_rules(const Tunables& tunables) {
+  const auto wanted = static_cast<unsigned>(tunables.fmr_pool_size);
+  const unsigned most = std::clamp(wanted, kMappingsMin, unsigned{MapCache::kMappingsMax});
+  return {.arenas = tunables.map_on_demand > 1,
+          .most = most,
+          .open_most = most - kMappingsOfTransfer,
+          .keeps = tunables.fmr_cache != 0};
 }
 
 ConnectParameters connect_parameters(const Tunables& tunables) {

@@ -19,32 +19,32 @@ inline constexpr std::string_view kDefaultInterface = "ib0";  // ipif_name
 
 // X(name, default, least, most, help). Those whose help begins with "ignored" are taken from
 // configurations and change nothing here.
-#define PLNET_O2IBLND_TUNABLES(X)                                                              \
-  X(service, 987, 1, 65535, "port of the connection manager that we listen on and connect to") \
-  X(cksum, 0, 0, 1, "1: checksums on what we send")                                            \
-  X(timeout, 50, 0, 2147483, "seconds until a transfer fails; 0: LNet's")                      \
-  X(nscheds, 0, 0, 1024, "ignored: shards do the work")                                        \
-  X(conns_per_peer, 1, 0, 127, "queue pairs to each peer; 0: 1")                               \
-  X(ntx, 512, 1, 1048576, "messages of ours under way")                                        \
-  X(credits, 256, 1, 1048576, "concurrent sends of an interface")                              \
-  X(peer_credits, 8, 1, 32767, "concurrent sends to a peer; 8 to 255 are used")                \
-  X(peer_credits_hiw, 0, 0, 32767, "return credits by a message when so many are owed")        \
-  X(peer_buffer_credits, 0, 0, 32767, "router buffers for a peer; 0: LNet's default")          \
-  X(peer_timeout, 180, -1, 2147483, "seconds without news until a peer counts as dead")        \
-  X(retry_count, 5, 0, 7, "retransmissions until a queue pair fails")                          \
-  X(rnr_retry_count, 6, 0, 7, "retries while the receiver has no buffer; 7: for ever")         \
-  X(keepalive, 100, 0, 2147483, "seconds without a send until we send a NOOP; 0: never")       \
-  X(ib_mtu, 0, 0, 4096, "ignored: the path's MTU is used")                                     \
-  X(concurrent_sends, 0, 0, 32767, "messages posted on a queue pair; 0: peer_credits")         \
-  X(use_fastreg_gaps, 0, 0, 1, "ignored: arenas are registered once")                          \
-  X(map_on_demand, 1, 0, 257, "ignored: obsolete")                                             \
-  X(fmr_pool_size, 512, 1, 1048576, "ignored: see use_fastreg_gaps")                           \
-  X(fmr_flush_trigger, 384, 1, 1048576, "ignored: see use_fastreg_gaps")                       \
-  X(fmr_cache, 1, 0, 1, "ignored: see use_fastreg_gaps")                                       \
-  X(dev_failover, 0, 0, 2, "ignored: bonds are not followed")                                  \
-  X(require_privileged_port, 0, 0, 1, "1: only ports below 1024 may connect to us")            \
-  X(use_privileged_port, 1, 0, 1, "1: we connect from ports below 1024")                       \
-  X(wrq_sge, 2, 1, 2, "source pieces of a remote write")                                       \
+#define PLNET_O2IBLND_TUNABLES(X)                                                                 \
+  X(service, 987, 1, 65535, "port of the connection manager that we listen on and connect to")    \
+  X(cksum, 0, 0, 1, "1: checksums on what we send")                                               \
+  X(timeout, 50, 0, 2147483, "seconds until a transfer fails; 0: LNet's")                         \
+  X(nscheds, 0, 0, 1024, "ignored: shards do the work")                                           \
+  X(conns_per_peer, 1, 0, 127, "queue pairs to each peer; 0: 1")                                  \
+  X(ntx, 512, 1, 1048576, "messages of ours under way")                                           \
+  X(credits, 256, 1, 1048576, "concurrent sends of an interface")                                 \
+  X(peer_credits, 8, 1, 32767, "concurrent sends to a peer; 8 to 255 are used")                   \
+  X(peer_credits_hiw, 0, 0, 32767, "return credits by a message when so many are owed")           \
+  X(peer_buffer_credits, 0, 0, 32767, "router buffers for a peer; 0: LNet's default")             \
+  X(peer_timeout, 180, -1, 2147483, "seconds without news until a peer counts as dead")           \
+  X(retry_count, 5, 0, 7, "retransmissions until a queue pair fails")                             \
+  X(rnr_retry_count, 6, 0, 7, "retries while the receiver has no buffer; 7: for ever")            \
+  X(keepalive, 100, 0, 2147483, "seconds without a send until we send a NOOP; 0: never")          \
+  X(ib_mtu, 0, 0, 4096, "ignored: the path's MTU is used")                                        \
+  X(concurrent_sends, 0, 0, 32767, "messages posted on a queue pair; 0: peer_credits")            \
+  X(use_fastreg_gaps, 0, 0, 1, "ignored: arenas are registered once")                             \
+  X(map_on_demand, 1, 0, 257, "2 or more: payloads are mapped when used; 0, 1: once, at start")   \
+  X(fmr_pool_size, 512, 1, 1048576, "mappings of an interface on a shard; 512 to 65536 are used") \
+  X(fmr_flush_trigger, 384, 1, 1048576, "ignored: mappings go one by one")                        \
+  X(fmr_cache, 1, 0, 1, "0: mappings end with their use")                                         \
+  X(dev_failover, 0, 0, 2, "ignored: bonds are not followed")                                     \
+  X(require_privileged_port, 0, 0, 1, "1: only ports below 1024 may connect to us")               \
+  X(use_privileged_port, 1, 0, 1, "1: we connect from ports below 1024")                          \
+  X(wrq_sge, 2, 1, 2, "source pieces of a remote write")                                          \
   X(tos, -1, -1, 255, "type of service of our packets; -1: leave it")
 
 struct Tunables {
@@ -70,7 +70,8 @@ struct TunableInfo {
                                        std::int64_t value);
 
 // Whether it may change while there are connections: those that the kernel's module lets root write
-// (0644 in o2iblnd_modparams.c). Retry counts are those of connections made afterwards.
+// (0644 in o2iblnd_modparams.c), and how memory is mapped. Retry counts are those of connections
+// made afterwards.
 [[nodiscard]] bool changes_live(std::string_view name);
 
 // How the kernel bounds them. o2iblnd_modparams.c: kiblnd_tunables_setup().
@@ -99,6 +100,11 @@ inline constexpr unsigned kNoopsV2 = 2;  // of version 2 have receives beside th
 [[nodiscard]] unsigned depth_that_fits(const DeviceLimits& limits, std::uint16_t version,
                                        unsigned depth, unsigned fragments);
 [[nodiscard]] QueuePairSize size_of(std::uint16_t version, unsigned depth, unsigned fragments);
+
+// Mappings that a transfer of ours can need at once: a payload has so many pieces at most.
+inline constexpr unsigned kMappingsOfTransfer = 256;
+inline constexpr unsigned kMappingsMin = 2 * kMappingsOfTransfer;
+[[nodiscard]] MapRules map_rules(const Tunables& tunables);
 
 [[nodiscard]] ConnectParameters connect_parameters(const Tunables& tunables);
 

@@ -10,6 +10,7 @@
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/lnet/api/lnd.hpp"
+#include "lib/o2iblnd/queue_pair.hpp"
 #include "lib/o2iblnd/wire.hpp"
 
 namespace plnet::o2iblnd {
@@ -85,6 +86,8 @@ struct Tx : ListNode<> {
   Instant deadline = Instant::max();
   Result<void> status{};
   Health health = Health::kOk;
+
+  std::uint32_t mapping = kNoMapping;  // of the sink that is laid open
 
   Fragment piece;           // gathered
   lnet::Payload source;     // kPutDone, kGetDone: the bytes to write

@@ -2,6 +2,7 @@
 #include "lib/o2iblnd/tx_pool.hpp"
 
 #include <array>
+#include <utility>
 
 namespace plnet::o2iblnd {
 
@@ -66,12 +67,17 @@ Tx* TxPool::take(bool reply) {
 }
 
 void TxPool::give(Tx& tx) {
+  give_unused(tx);
+  ++environment_.freed;
+}
+
+void TxPool::give_unused(Tx& tx) {
   PLNET_CHECK(tx.sending == 0, "the device has nothing of it any more");
   if (tx.linked()) tx.unlink();
+  if (tx.mapping != kNoMapping) environment_.driver.release(std::exchange(tx.mapping, kNoMapping));
   tx.state = TxState::kFree;
   --(tx.reply ? replies_ : ours_);
   pool_.give(&tx);
-  ++environment_.freed;
 }
 
 Fragment TxPool::buffer(const Tx& tx, std::uint32_t length) const {

@@ -17,6 +17,8 @@ class TxPool {
   // place.
   [[nodiscard]] Tx* take(bool reply);
   void give(Tx& tx);
+  // One that was taken in vain: nobody who waits for one tries again for it.
+  void give_unused(Tx& tx);
 
   [[nodiscard]] Fragment buffer(const Tx& tx, std::uint32_t length) const;
   [[nodiscard]] std::span<std::byte> bytes(const Tx& tx) const;

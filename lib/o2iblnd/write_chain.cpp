@@ -2,6 +2,7 @@
 #include "lib/o2iblnd/write_chain.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/lnet/api/payload_cursor.hpp"
 
@@ -38,32 +39,98 @@ Result<std::size_t> make_writes(const lnet::Payload& source, std::uint32_t lengt
   return used;
 }
 
-Result<RemoteBuffer> lay_open(const lnet::Payload& window, std::uint32_t length,
-                              const VerbsDriver& driver, std::uint32_t fragments_max, Kind kind,
-                              std::span<std::byte> out) {
+namespace {
+
+// The largest range that is mapped for pieces which lie apart in it.
+constexpr std::uint64_t kHullBytesMax = std::uint64_t{1} << 20U;
+
+// What one key has to cover: all of the bytes, where they lie near to each other.
+Fragment hull_of(const lnet::PayloadCursor& begin) {
+  lnet::PayloadCursor cursor = begin;
+  const Fragment first = cursor.piece();
+  std::uint64_t low = first.at.offset;
+  std::uint64_t high = low;
+  while (cursor.left() > 0) {
+    const Fragment piece = cursor.piece();
+    cursor.advance(piece.length);
+    low = std::min(low, piece.at.offset);
+    high = std::max(high, piece.at.offset + piece.length);
+    if (piece.at.arena != first.at.arena || high - low > kHullBytesMax) return first;
+  }
+  return {{first.at.arena, low}, static_cast<std::uint32_t>(high - low)};
+}
+
+// Finds keys for the pieces of a window, and holds the mapping of one.
+class Opener {
+ public:
+  explicit Opener(VerbsDriver& driver) : driver_(driver) {}
+  ~Opener() { release(); }
+  Opener(const Opener&) = delete;
+  Opener& operator=(const Opener&) = delete;
+
+  // The address at which the peer finds the piece, under key().
+  [[nodiscard]] Result<std::uint64_t> open(const Fragment& piece, const Fragment& hull) {
+    if (!covers(piece)) {
+      const Fragment& wanted = lies_in(piece, hull) ? hull : piece;
+      const auto found = driver_.remote_key(wanted);
+      if (!found) return std::unexpected(found.error());
+      const bool other = any_ && found->key != of_.key;
+      release();
+      of_ = *found;
+      opened_ = wanted;
+      any_ = true;
+      if (other) return std::unexpected(Errc::kNotSupported);
+    }
+    return of_.address + (piece.at.offset - opened_.at.offset);
+  }
+  [[nodiscard]] std::uint32_t key() const { return of_.key; }
+  // The mapping is another's from now on.
+  [[nodiscard]] std::uint32_t take() { return std::exchange(of_.mapping, kNoMapping); }
+
+ private:
+  static bool lies_in(const Fragment& piece, const Fragment& range) {
+    return piece.at.arena == range.at.arena && piece.at.offset >= range.at.offset &&
+           piece.at.offset + piece.length <= range.at.offset + range.length;
+  }
+  [[nodiscard]] bool covers(const Fragment& piece) const { return any_ && lies_in(piece, opened_); }
+  void release() {
+    if (of_.mapping != kNoMapping) driver_.release(std::exchange(of_.mapping, kNoMapping));
+  }
+
+  VerbsDriver& driver_;
+  RemoteKey of_;
+  Fragment opened_;
+  bool any_ = false;
+};
+
+}  // namespace
+
+Result<OpenBuffer> lay_open(const lnet::Payload& window, std::uint32_t length, VerbsDriver& driver,
+                            std::uint32_t fragments_max, Kind kind, std::span<std::byte> out) {
   PLNET_CHECK(fragments_max <= kFragmentsMax, "no message has more fragments");
-  RemoteBuffer buffer;
+  lnet::PayloadCursor cursor(window, length);
+  const Fragment hull = length > 0 ? hull_of(cursor) : Fragment{};
+  Opener opener(driver);
   std::uint32_t count = 0;
   FragmentWire last;
-  const std::span<std::byte> place = out.subspan(fragments_at(kind));
-  for (lnet::PayloadCursor cursor(window, length); cursor.left() > 0;) {
+  while (cursor.left() > 0) {
     const Fragment piece = cursor.piece();
     cursor.advance(piece.length);
     if (piece.at.arena == kNoArena) return std::unexpected(Errc::kNotSupported);
-    const RemoteKey key = driver.remote_key(piece);
-    if (count > 0 && key.key != buffer.key) return std::unexpected(Errc::kNotSupported);
-    if (count > 0 && last.address + last.nob == key.address) {
+    const auto address = opener.open(piece, hull);
+    if (!address) return std::unexpected(address.error());
+    if (count > 0 && last.address + last.nob == *address) {
       last.nob += piece.length;
     } else {
       if (count == fragments_max) return std::unexpected(Errc::kTooBig);
       ++count;
-      last = {piece.length, key.address};
+      last = {piece.length, *address};
     }
-    buffer.key = key.key;
     put_fragment(last, count - 1, kind, out);
   }
-  buffer.fragments = {place.first(count * sizeof(FragmentWire)), false};
-  return buffer;
+  const std::span<const std::byte> place = out.subspan(fragments_at(kind));
+  return OpenBuffer{.buffer = {opener.key(), {place.first(count * sizeof(FragmentWire)), false}},
+                    .mapping = opener.take()};
 }
 
 }  // namespace plnet::o2iblnd

@@ -25,11 +25,18 @@ struct WriteRules {
                                               const RemoteBuffer& sink, const WriteRules& rules,
                                               std::span<WorkRequest> out);
 
+// A buffer that is laid open, and the mapping behind it, to be released.
+struct OpenBuffer {
+  RemoteBuffer buffer;
+  std::uint32_t mapping = kNoMapping;
+};
+
 // The first `length` bytes of a window, as fragments of a message of `kind` in `out`, pieces that
-// meet merged. kNotSupported: no device knows the memory, or it lies under several keys; kTooBig:
-// more than `fragments_max`, since the peer needs a write for each.
-[[nodiscard]] Result<RemoteBuffer> lay_open(const lnet::Payload& window, std::uint32_t length,
-                                            const VerbsDriver& driver, std::uint32_t fragments_max,
-                                            Kind kind, std::span<std::byte> out);
+// meet merged. kNoSpace: not now, all mappings are in use; kNotSupported: no device knows the
+// memory, or it lies under several keys; kTooBig: more than `fragments_max`, since the peer needs a
+// write for each; others: the device's.
+[[nodiscard]] Result<OpenBuffer> lay_open(const lnet::Payload& window, std::uint32_t length,
+                                          VerbsDriver& driver, std::uint32_t fragments_max,
+                                          Kind kind, std::span<std::byte> out);
 
 }  // namespace plnet::o2iblnd

@@ -202,7 +202,8 @@ inline void check_chains(VerbsBench& bench, std::uint64_t seed, unsigned chains)
       const std::uint32_t word = word_of(number, i);
       std::memcpy(bench.memory(0).data() + at + 16 + i * 4U, &word, 4);
       const auto key =
-          far.driver->remote_key({{0, VerbsPair::kWriteArea + (number % 8) * 64 + i * 4U}, 4});
+          far.driver->remote_key({{0, VerbsPair::kWriteArea + (number % 8) * 64 + i * 4U}, 4})
+              .value();
       chain[i] = {.kind = WorkKind::kWrite,
                   .piece_count = 2,
                   .pieces = {Fragment{{0, at + 16 + i * 4U}, 1}, {{0, at + 17 + i * 4U}, 3}},
@@ -265,7 +266,7 @@ inline void check_fault(VerbsBench& bench, WireFault fault) {
   pair.establish(fault == WireFault::kNoReceive ? 0 : VerbsPair::kReceives);
   if (::testing::Test::HasFailure()) return;
   auto& [near, far] = pair.users;
-  const auto key = far.driver->remote_key({{0, 0}, 64});
+  const auto key = far.driver->remote_key({{0, 0}, 64}).value();
   WorkRequest bad = pair.send_of(VerbsPair::kMessageBytes + 1, 77);
   if (fault == WireFault::kNoReceive) bad = pair.send_of(8, 77);
   if (fault == WireFault::kWrongKey || fault == WireFault::kOutsideArena) {

@@ -151,10 +151,6 @@ std::size_t FaultVerbsDriver::post_receives(QueuePairId queue_pair,
   return lower_->post_receives(queue_pair, burst);
 }
 
-o2iblnd::RemoteKey FaultVerbsDriver::remote_key(const Fragment& fragment) const {
-  return lower_->remote_key(fragment);
-}
-
 Result<QueuePairId> FaultVerbsDriver::connect(const Ipv4Endpoint& local, const Ipv4Endpoint& remote,
                                               const o2iblnd::QueuePairSize& size,
                                               const o2iblnd::ConnectParameters& parameters,

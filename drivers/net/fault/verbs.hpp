@@ -36,7 +36,12 @@ class FaultVerbsDriver final : public o2iblnd::VerbsDriver,
                                 std::span<const o2iblnd::WorkRequest> chain) override;
   std::size_t post_receives(QueuePairId queue_pair,
                             std::span<const o2iblnd::ReceiveRequest> burst) override;
-  [[nodiscard]] o2iblnd::RemoteKey remote_key(const Fragment& fragment) const override;
+  [[nodiscard]] Result<o2iblnd::RemoteKey> remote_key(const Fragment& fragment) override {
+    return lower_->remote_key(fragment);
+  }
+  void release(std::uint32_t mapping) override { lower_->release(mapping); }
+  void set_mapping(const MapRules& rules) override { lower_->set_mapping(rules); }
+  [[nodiscard]] CounterView mapping_counters() const override { return lower_->mapping_counters(); }
   [[nodiscard]] Result<QueuePairId> connect(const o2iblnd::Ipv4Endpoint& local,
                                             const o2iblnd::Ipv4Endpoint& remote,
                                             const o2iblnd::QueuePairSize& size,

@@ -78,15 +78,22 @@ void Device::complete_chains(Connection& connection, std::uint32_t number, Resul
   }
   if (!connection.chains.has(number)) return stats_.add(Id::kStaleCompletions);
   while (connection.chains.has(number)) {
-    const PostedChain chain = connection.chains.front();
     const bool is_it = connection.chains.first() == number;
-    connection.chains.pop();
+    const PostedChain chain = pop_chain(connection);
     connection.send_room += chain.requests;
     report({.queue_pair = connection.name,
             .event = WorkEvent::kSent,
             .status = is_it ? status : Result<void>{},
             .cookie = chain.cookie});
   }
+}
+
+PostedChain Device::pop_chain(Connection& connection) {
+  const PostedChain chain = connection.chains.front();
+  connection.chains.pop();
+  for (std::uint32_t i = 0; i < chain.mapped; ++i, connection.mapped.pop())
+    maps_.give(connection.mapped.front(), MapCache::Use::kOwn);
+  return chain;
 }
 
 void Device::report(const WorkCompletion& completion) {
@@ -135,8 +142,8 @@ void Device::finish(Connection& connection) {
             .status = std::unexpected(Errc::kAborted),
             .cookie = cookie});
   };
-  for (; !connection.chains.empty(); connection.chains.pop())
-    flush(WorkEvent::kSent, connection.chains.front().cookie);
+  while (!connection.chains.empty())
+    flush(WorkEvent::kSent, pop_chain(connection).cookie);
   for (; !connection.receives.empty(); connection.receives.pop())
     flush(WorkEvent::kReceived, connection.receives.front());
   tell_reported();

@@ -42,6 +42,7 @@ class PostedRing {
     begin_ = end_ = 0;
   }
   [[nodiscard]] std::uint32_t size() const { return end_ - begin_; }
+  [[nodiscard]] std::size_t capacity() const { return slots_.size(); }
   [[nodiscard]] bool empty() const { return begin_ == end_; }
   // The number that the next one gets.
   [[nodiscard]] std::uint32_t next() const { return end_; }
@@ -67,6 +68,7 @@ struct PostedChain {
   std::uint64_t cookie = 0;       // of the last request
   std::uint64_t part_cookie = 0;  // of those before it
   std::uint32_t requests = 0;
+  std::uint32_t mapped = 0;  // mappings of its payload
 };
 
 // A request to connect on its way from the device that heard it to another one of the adapter.
@@ -104,6 +106,7 @@ struct Connection : ListNode<> {
   bool failed = false;          // a request of it
   Instant drain_deadline{};
   PostedRing<PostedChain> chains;
+  PostedRing<std::uint32_t> mapped;    // of these chains, in their order
   PostedRing<std::uint64_t> receives;  // cookies
   HandedRequest request;               // of a peer that asks
   rdma_conn_param parameters{};        // of a connect that waits for its route

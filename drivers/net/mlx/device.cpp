@@ -35,8 +35,10 @@ Device::Device(Adapter& adapter, const DeviceConfig& config, o2iblnd::VerbsEvent
     : adapter_(adapter),
       config_(config),
       events_(events),
+      registrations_(*adapter.domain(), adapter.arenas()),
+      maps_(adapter.arenas(), registrations_),
       connections_(config.connections_max),
-      tx_(adapter, stats_),
+      tx_(adapter, maps_, stats_),
       rx_(adapter, stats_) {
   ended_.reserve(config.connections_max);
   failed_.reserve(config.connections_max);
@@ -66,9 +68,13 @@ std::size_t Device::post_receives(QueuePairId queue_pair, std::span<const Receiv
   return rx_.post(*connection, burst);
 }
 
-RemoteKey Device::remote_key(const Fragment& fragment) const {
-  return {.key = adapter_.keys(fragment).remote,
-          .address = reinterpret_cast<std::uint64_t>(adapter_.arenas().bytes(fragment).data())};
+Result<RemoteKey> Device::remote_key(const Fragment& fragment) {
+  const auto address = reinterpret_cast<std::uint64_t>(adapter_.arenas().bytes(fragment).data());
+  if (!maps_.maps(fragment.at.arena))
+    return RemoteKey{.key = adapter_.keys(fragment).remote, .address = address};
+  const auto mapped = maps_.take(fragment, MapCache::Use::kOpen);
+  if (!mapped) return std::unexpected(mapped.error());
+  return RemoteKey{.key = mapped->keys.remote, .address = address, .mapping = mapped->slot};
 }
 
 // Those that an upcall adds are told in the next poll.

@@ -18,9 +18,11 @@
 
 #include "drivers/net/mlx/adapter.hpp"
 #include "drivers/net/mlx/connection.hpp"
+#include "drivers/net/mlx/registrations.hpp"
 #include "drivers/net/mlx/rx.hpp"
 #include "drivers/net/mlx/stats.hpp"
 #include "drivers/net/mlx/tx.hpp"
+#include "lib/base/map_cache.hpp"
 #include "lib/base/pollable.hpp"
 #include "lib/o2iblnd/queue_pair.hpp"
 
@@ -70,7 +72,12 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
                                 std::span<const o2iblnd::WorkRequest> chain) override;
   std::size_t post_receives(QueuePairId queue_pair,
                             std::span<const o2iblnd::ReceiveRequest> burst) override;
-  [[nodiscard]] o2iblnd::RemoteKey remote_key(const Fragment& fragment) const override;
+  [[nodiscard]] Result<o2iblnd::RemoteKey> remote_key(const Fragment& fragment) override;
+  void release(std::uint32_t mapping) override { maps_.give(mapping, MapCache::Use::kOpen); }
+  void set_mapping(const MapRules& rules) override {
+    if (rules != maps_.rules()) maps_.set_rules(rules);
+  }
+  [[nodiscard]] CounterView mapping_counters() const override { return maps_.counters(); }
   // With a port in `local` privileged ports are tried, from that one downwards.
   [[nodiscard]] Result<QueuePairId> connect(const Ipv4Endpoint& local, const Ipv4Endpoint& remote,
                                             const o2iblnd::QueuePairSize& size,
@@ -119,6 +126,8 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   unsigned poll_completions();
   void take(const ibv_wc& completion);
   void fail(Connection& connection);
+  // The oldest chain is over, and with it the use of its payload.
+  PostedChain pop_chain(Connection& connection);
   void end_failed();
   void fail_part(const Connection& connection, std::uint32_t number, Result<void> status);
   void complete_chains(Connection& connection, std::uint32_t number, Result<void> status);
@@ -160,6 +169,8 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   ibv_cq* completions_ = nullptr;
   unsigned completion_entries_ = 0;
   unsigned completions_promised_ = 0;  // to the queue pairs that exist
+  Registrations registrations_;
+  MapCache maps_;
   Connections connections_;
   Tx tx_;
   Rx rx_;

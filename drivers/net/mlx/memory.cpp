@@ -22,6 +22,7 @@ Outcome<void> Memory::enter(ibv_pd& domain) {
   for (ArenaId i = 0; i < arenas_.count(); ++i) {
     const Arena& arena = arenas_.arena(i);
     Registered& of = registered_[i];
+    if (arena.mapped_on_demand) continue;
     if (arena.taken_when_used) {
       of.parts = std::make_unique<std::atomic<ibv_mr*>[]>(parts_of(arena));
       continue;

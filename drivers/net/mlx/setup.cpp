@@ -214,6 +214,8 @@ Result<void> Device::create_pair(Connection& connection, const QueuePairSize& si
   connection.send_room = sends;
   connection.receive_room = size.receive_requests;
   connection.chains.resize(sends + 1);
+  if (connection.mapped.capacity() > 0)
+    connection.mapped.resize(connection.chains.capacity() * o2iblnd::kGatherMax);
   connection.receives.resize(size.receive_requests);
   connection.completions = completions;
   completions_promised_ += completions;

@@ -23,12 +23,23 @@ namespace {
 // Keys and addresses as a peer sees them: numbers, not pointers, so that runs repeat.
 constexpr std::uint32_t kKeyBase = 0x5100;
 constexpr unsigned kArenaShift = 40;
+constexpr std::uint32_t kMappedKeyBase =
+    0x1'0000;  // of what is mapped on demand: one after another
+
+std::uint64_t address_of(const BufferAddress& at) {
+  return (at.arena + 1ULL) << kArenaShift | at.offset;
+}
 
 }  // namespace
 
 SimVerbsDriver::SimVerbsDriver(SimVerbsFabric& fabric, HostId host, const ArenaTable& arenas,
                                o2iblnd::VerbsEvents& events, Doorbell& doorbell)
-    : fabric_(fabric), doorbell_(doorbell), events_(events), arenas_(arenas), host_(host) {}
+    : fabric_(fabric),
+      doorbell_(doorbell),
+      events_(events),
+      arenas_(arenas),
+      host_(host),
+      maps_(arenas, *this) {}
 
 SimVerbsDriver::~SimVerbsDriver() {
   for (const Ipv4Endpoint& local : listening_)
@@ -43,14 +54,33 @@ SimVerbsDriver::~SimVerbsDriver() {
   notes_.clear(pool);
 }
 
-o2iblnd::RemoteKey SimVerbsDriver::remote_key(const Fragment& fragment) const {
+Result<o2iblnd::RemoteKey> SimVerbsDriver::remote_key(const Fragment& fragment) {
   PLNET_CHECK(fragment.at.arena < arenas_.count(), "only memory in an arena can be laid open");
-  return {kKeyBase + fragment.at.arena,
-          (fragment.at.arena + 1ULL) << kArenaShift | fragment.at.offset};
+  if (!maps_.maps(fragment.at.arena))
+    return o2iblnd::RemoteKey{kKeyBase + fragment.at.arena, address_of(fragment.at)};
+  const auto mapped = maps_.take(fragment, MapCache::Use::kOpen);
+  if (!mapped) return std::unexpected(mapped.error());
+  return o2iblnd::RemoteKey{mapped->keys.remote, address_of(fragment.at), mapped->slot};
+}
+
+Result<MapKeys> SimVerbsDriver::enter(std::uint32_t slot, const MapRegion& region) {
+  if (slot >= keyed_.size()) keyed_.resize(slot + std::size_t{1});
+  const std::uint32_t key = kMappedKeyBase + maps_made_++;
+  keyed_[slot] = {.key = key, .region = region};
+  return MapKeys{.local = key, .remote = key};
 }
 
 std::span<std::byte> SimVerbsDriver::remote_memory(std::uint32_t key, std::uint64_t address,
                                                    std::size_t length) const {
+  if (key >= kMappedKeyBase) {
+    const auto found = std::ranges::find(keyed_, key, &KeyedRegion::key);
+    if (found == keyed_.end()) return {};
+    const MapRegion& region = found->region;
+    const std::uint64_t begin = address_of({region.arena, region.offset});
+    if (address < begin || length > region.bytes || address - begin > region.bytes - length)
+      return {};
+    return {arenas_.arena(region.arena).base + region.offset + (address - begin), length};
+  }
   const std::uint64_t arena = key - kKeyBase;
   if (key < kKeyBase || arena >= arenas_.count()) return {};
   const Arena& home = arenas_.arena(static_cast<ArenaId>(arena));

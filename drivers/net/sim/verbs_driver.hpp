@@ -11,6 +11,7 @@
 #include "drivers/net/sim/verbs_fabric.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/doorbell.hpp"
+#include "lib/base/map_cache.hpp"
 #include "lib/base/pollable.hpp"
 #include "lib/o2iblnd/queue_pair.hpp"
 
@@ -33,7 +34,7 @@ namespace plnet::drivers {
   X(kStaleCalls, "stale_calls", "calls", kCount, "calls for a queue pair that is gone; ignored")
 PLNET_COUNTERS(SimVerbsCounters, PLNET_SIM_VERBS_COUNTERS);
 
-class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
+class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, private MapDevice {
  public:
   using QueuePairId = o2iblnd::QueuePairId;
   using Ipv4Endpoint = o2iblnd::Ipv4Endpoint;
@@ -49,7 +50,13 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
                                 std::span<const o2iblnd::WorkRequest> chain) override;
   std::size_t post_receives(QueuePairId queue_pair,
                             std::span<const o2iblnd::ReceiveRequest> burst) override;
-  [[nodiscard]] o2iblnd::RemoteKey remote_key(const Fragment& fragment) const override;
+  // Only what is laid open is mapped on demand: what is sent needs no key here.
+  [[nodiscard]] Result<o2iblnd::RemoteKey> remote_key(const Fragment& fragment) override;
+  void release(std::uint32_t mapping) override { maps_.give(mapping, MapCache::Use::kOpen); }
+  void set_mapping(const MapRules& rules) override {
+    if (rules != maps_.rules()) maps_.set_rules(rules);
+  }
+  [[nodiscard]] CounterView mapping_counters() const override { return maps_.counters(); }
   [[nodiscard]] Result<QueuePairId> connect(const Ipv4Endpoint& local, const Ipv4Endpoint& remote,
                                             const o2iblnd::QueuePairSize& size,
                                             const o2iblnd::ConnectParameters& parameters,
@@ -144,6 +151,16 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
     std::uint32_t generation = 0;
   };
 
+  // A region that is mapped now, and the key that only it ever has.
+  struct KeyedRegion {
+    std::uint32_t key = 0;
+    MapRegion region;
+  };
+
+  // MapDevice.
+  [[nodiscard]] Result<MapKeys> enter(std::uint32_t slot, const MapRegion& region) override;
+  void leave(std::uint32_t slot) override { keyed_[slot] = {}; }
+
   [[nodiscard]] QueuePair* find(QueuePairId id);
   void push(const Note& note);
   void push(const Note& note, const Words& words);
@@ -166,6 +183,9 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
       .work_requests_max = 16384, .gather_max = o2iblnd::kGatherMax, .inline_bytes_max = 0};
   bool usable_ = true;
   Counters<SimVerbsCounters> counters_;
+  std::uint32_t maps_made_ = 0;
+  std::vector<KeyedRegion> keyed_;
+  MapCache maps_;
 };
 
 }  // namespace plnet::drivers

@@ -139,9 +139,13 @@ void O2ibHost::find_counters(unsigned shard, const Nid& nid,
                              std::vector<runtime::MetricSet>& found) {
   O2ibNi* const there = place(shard).ni(nid);
   if (there == nullptr) return;
-  found.push_back({.object = "mlx",
-                   .labels = {{"nid", text_of(nid)}, {"shard", std::to_string(shard)}},
-                   .view = there->pairs().driver().counters()});
+  const o2iblnd::VerbsDriver& driver = there->pairs().driver();
+  const std::vector<runtime::MetricLabel> labels{{"nid", text_of(nid)},
+                                                 {"shard", std::to_string(shard)}};
+  found.push_back({.object = "mlx", .labels = labels, .view = driver.counters()});
+  const CounterView mapping = driver.mapping_counters();
+  if (!mapping.values.empty())
+    found.push_back({.object = "mlx_map", .labels = labels, .view = mapping});
 }
 
 void O2ibHost::look_at_links(LnetDesk& desk, std::span<const Nid> nis, Instant now,

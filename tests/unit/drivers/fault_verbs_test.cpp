@@ -29,7 +29,7 @@ class Below final : public o2iblnd::VerbsDriver {
   std::size_t post_receives(QueuePairId, std::span<const o2iblnd::ReceiveRequest> burst) override {
     return burst.size();
   }
-  o2iblnd::RemoteKey remote_key(const Fragment&) const override { return {}; }
+  Result<o2iblnd::RemoteKey> remote_key(const Fragment&) override { return o2iblnd::RemoteKey{}; }
   Result<QueuePairId> connect(const Ipv4Endpoint&, const Ipv4Endpoint&,
                               const o2iblnd::QueuePairSize&, const o2iblnd::ConnectParameters&,
                               std::span<const std::byte>) override {

@@ -244,7 +244,7 @@ TEST(SimLazyTransfer, AQueuePairWritesAMegabyteWithoutCopyingIt) {
                   .has_value());
   ASSERT_TRUE(cluster.run([&] { return ends[0].up && ends[1].up; }));
   const auto write = [&](std::uint64_t from, std::uint64_t to, std::uint32_t length) {
-    const auto key = drivers[1]->remote_key({{0, to}, length});
+    const auto key = drivers[1]->remote_key({{0, to}, length}).value();
     const o2iblnd::WorkRequest request{
         .kind = o2iblnd::WorkKind::kWrite,
         .piece_count = 2,

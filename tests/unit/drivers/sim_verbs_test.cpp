@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <array>
 #include <memory>
 #include <string>
 
@@ -199,7 +200,7 @@ TEST(SimVerbs, LateWritesLandUntilDrainedAndNotAfter) {
     VerbsPair pair(bench);
     pair.establish();
     auto& [near, far] = pair.users;
-    const auto key = far.driver->remote_key({{0, VerbsPair::kWriteArea}, 64});
+    const auto key = far.driver->remote_key({{0, VerbsPair::kWriteArea}, 64}).value();
     auto write = pair.send_of(64, 1);
     write.kind = o2iblnd::WorkKind::kWrite;
     write.remote_address = key.address;
@@ -215,6 +216,29 @@ TEST(SimVerbs, LateWritesLandUntilDrainedAndNotAfter) {
   }
   EXPECT_GT(late, 5U);
   EXPECT_LT(late, 100U);
+}
+
+// A key opens the memory that it was made for, until its mapping ends.
+TEST(SimVerbs, AKeyEndsWithItsMapping) {
+  for (const bool released : {false, true}) {
+    SimVerbsBench bench(1, SimShape::calm());
+    VerbsPair pair(bench);
+    pair.establish();
+    auto& [near, far] = pair.users;
+    far.driver->set_mapping({.arenas = true, .keeps = false});
+    const auto key = far.driver->remote_key({{0, VerbsPair::kWriteArea}, 64}).value();
+    ASSERT_NE(key.mapping, o2iblnd::kNoMapping);
+    if (released) far.driver->release(key.mapping);
+    auto write = pair.send_of(64, 1);
+    write.kind = o2iblnd::WorkKind::kWrite;
+    write.remote_address = key.address;
+    write.remote_key = key.key;
+    const std::array<o2iblnd::WorkRequest, 2> chain{write, pair.send_of(8, 2)};
+    ASSERT_TRUE(near.driver->post_chain(*near.id, chain));
+    const auto sent = [&] { return near.count(WorkEvent::kSent, true) == 1; };
+    ASSERT_TRUE(bench.run([&] { return sent() || near.status_of(2).has_value(); }));
+    EXPECT_EQ(sent(), !released);
+  }
 }
 
 }  // namespace

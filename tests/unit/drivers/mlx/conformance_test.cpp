@@ -15,6 +15,7 @@ class MlxBench final : public conformance::VerbsBench {
  public:
   o2iblnd::VerbsDriver& make(unsigned side, o2iblnd::VerbsEvents& events) override {
     ends_[side].emplace(address(side).address, memories_[side].arenas, events);
+    if (maps) ends_[side]->device->set_mapping(*maps);
     return *ends_[side]->device;
   }
   bool run(const std::function<bool()>& done) override {
@@ -38,6 +39,7 @@ class MlxBench final : public conformance::VerbsBench {
     return ends_[side]->device->counters().value(static_cast<std::size_t>(id));
   }
   End& end(unsigned side) { return *ends_[side]; }
+  std::optional<MapRules> maps;
 
  private:
   std::array<std::uint32_t, 2> addresses_ = device_addresses().value();
@@ -54,6 +56,27 @@ TEST_F(MlxVerbs, Chains) {
     EXPECT_EQ(bench.count(side, MlxTable::Id::kStaleCompletions), 0U);
   }
   EXPECT_EQ(bench.count(0, MlxTable::Id::kInlined), 200U);
+}
+
+// The same with payload that is mapped when it is used, and not longer.
+TEST_F(MlxVerbs, ChainsMappedOnDemand) {
+  for (const bool keeps : {true, false}) {
+    MlxBench bench;
+    bench.maps = MapRules{.arenas = true, .most = 4, .open_most = 2, .keeps = keeps};
+    conformance::check_chains(bench, 2, 50);
+    if (HasFailure()) return;
+    EXPECT_EQ(bench.count(0, MlxTable::Id::kErrors), 0U);
+    const CounterView maps = bench.end(0).device->mapping_counters();
+    const auto count = [&maps](MapCounters::Id id) {
+      return maps.value(static_cast<std::size_t>(id));
+    };
+    EXPECT_GT(count(MapCounters::Id::kMisses), 0U);
+    if (keeps) {
+      EXPECT_GT(count(MapCounters::Id::kHits), 0U);
+    }
+    EXPECT_EQ(count(MapCounters::Id::kInUse), 0U);
+    EXPECT_EQ(count(MapCounters::Id::kRefused), 0U);
+  }
 }
 
 TEST_F(MlxVerbs, Drain) {
@@ -119,7 +142,7 @@ TEST_F(MlxVerbs, NothingIsWrittenAfterTheDrain) {
     constexpr std::uint64_t kSink = 256U << 10U;
     o2iblnd::WorkRequest write{.kind = o2iblnd::WorkKind::kWrite, .piece_count = 1, .cookie = 1};
     write.pieces[0] = {{0, kSink}, kBytes};
-    const auto key = far.driver->remote_key({{0, kSink}, kBytes});
+    const auto key = far.driver->remote_key({{0, kSink}, kBytes}).value();
     write.remote_address = key.address;
     write.remote_key = key.key;
     std::ranges::fill(bench.memory(0), std::byte{0x55});

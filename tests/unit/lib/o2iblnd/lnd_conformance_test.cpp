@@ -86,6 +86,13 @@ O2ibLndConfig scarce() {
   return config;
 }
 
+O2ibLndConfig mapped() {
+  O2ibLndConfig config = small();
+  config.tunables.map_on_demand = 257;
+  config.tunables.fmr_cache = 0;  // a key that is used after its end opens nothing
+  return config;
+}
+
 O2ibLndConfig several() {
   O2ibLndConfig config = small();
   config.tunables.conns_per_peer = 3;
@@ -106,6 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
     O2ib, LndConformance,
     testing::Values(o2ib::make_case("o2ib_calm", SimShape::calm(), o2ib::small()),
                     o2ib::make_case("o2ib_scarce", SimShape::calm(), o2ib::scarce()),
+                    o2ib::make_case("o2ib_mapped", SimShape::calm(), o2ib::mapped()),
                     o2ib::make_case("o2ib_several", SimShape::calm(), o2ib::several()),
                     o2ib::make_case("o2ib_rough", o2ib::rough(), o2ib::small()),
                     o2ib::make_case("o2ib_rough_bulk", o2ib::rough(), o2ib::bulk())),

@@ -3,6 +3,7 @@
 // events. And one LND on them, with a core that keeps it to its contract, and a peer by hand.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -62,9 +63,23 @@ class ScriptedVerbs final : public VerbsDriver {
     pair.receives.insert(pair.receives.end(), burst.begin(), burst.end());
     return burst.size();
   }
-  [[nodiscard]] RemoteKey remote_key(const Fragment& fragment) const override {
-    return {0x1000U + fragment.at.arena,
-            reinterpret_cast<std::uintptr_t>(arenas_.bytes(fragment).data())};
+  [[nodiscard]] Result<RemoteKey> remote_key(const Fragment& fragment) override {
+    if (mapping_fails) return std::unexpected(*mapping_fails);
+    const auto mapping = static_cast<std::uint32_t>(mapped.size());
+    mapped.push_back(fragment);
+    return RemoteKey{.key = 0x1000U + fragment.at.arena,
+                     .address = reinterpret_cast<std::uintptr_t>(arenas_.bytes(fragment).data()),
+                     .mapping = mapping};
+  }
+  void release(std::uint32_t mapping) override {
+    EXPECT_GT(mapped.at(mapping).length, 0U) << "released once";
+    mapped[mapping].length = 0;
+  }
+  void set_mapping(const MapRules& rules) override { rules_of_mapping = rules; }
+  // Mappings that were not released.
+  [[nodiscard]] std::size_t held() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(mapped, [](const Fragment& each) { return each.length > 0; }));
   }
   [[nodiscard]] Result<QueuePairId> connect(const Ipv4Endpoint& local, const Ipv4Endpoint& remote,
                                             const QueuePairSize& size, const ConnectParameters&,
@@ -115,6 +130,9 @@ class ScriptedVerbs final : public VerbsDriver {
   unsigned refuse_posts = 0;
   unsigned sends_max = 16384;
   std::optional<Errc> connect_fails;
+  std::optional<Errc> mapping_fails;
+  std::vector<Fragment> mapped;  // by mapping; length 0: released
+  MapRules rules_of_mapping;
 
  private:
   const ArenaTable& arenas_;

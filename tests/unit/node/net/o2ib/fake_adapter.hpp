@@ -36,7 +36,7 @@ class FakeVerbs final : public o2iblnd::VerbsDriver {
                             std::span<const o2iblnd::ReceiveRequest>) override {
     return 0;
   }
-  o2iblnd::RemoteKey remote_key(const Fragment&) const override { return {}; }
+  Result<o2iblnd::RemoteKey> remote_key(const Fragment&) override { return o2iblnd::RemoteKey{}; }
   Result<o2iblnd::QueuePairId> connect(const o2iblnd::Ipv4Endpoint&, const o2iblnd::Ipv4Endpoint&,
                                        const o2iblnd::QueuePairSize&,
                                        const o2iblnd::ConnectParameters&,

@@ -35,6 +35,17 @@ TEST(O2ibOptions, AreThoseOfTheKernelsModule) {
   EXPECT_EQ(o2ib_options_of(with("something_newer", "1"))->tunables.peer_credits, 8);
 }
 
+TEST(O2ibOptions, OfMappingChangeLive) {
+  for (const char* const name : {"map_on_demand", "fmr_pool_size", "fmr_cache"})
+    EXPECT_TRUE(is_live_o2ib_option({"ko2iblnd", name, "1"})) << name;
+  EXPECT_FALSE(is_live_o2ib_option({"ko2iblnd", "fmr_flush_trigger", "1"}));
+  lnet::NodeConfig config;
+  ASSERT_TRUE(set_o2ib_option(config, "map_on_demand", "257").has_value());
+  const auto options = o2ib_options_of(config);
+  EXPECT_EQ(value_of(o2ib_lnd_tunables(options->tunables, {}), "map_on_demand"), 257);
+  EXPECT_EQ(set_o2ib_option(config, "map_on_demand", "258").error().code, Errc::kInvalid);
+}
+
 TEST(O2ibOptions, WithValuesThatTheyCannotHaveAreRefusedWithThoseTheyCan) {
   EXPECT_EQ(refused("service", "70000"),
             "options ko2iblnd service=70000: expected a number from 1 to 65535");

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/mlx/registrations.hpp"
+
+#include <cerrno>
+#include <utility>
+
+namespace plnet::mlx {
+
+Result<MapKeys> Registrations::enter(std::uint32_t slot, const MapRegion& region) {
+  if (slot >= regions_.size()) regions_.resize(slot + std::size_t{1});
+  ibv_mr* const made = ibv_reg_mr(&domain_, arenas_.arena(region.arena).base + region.offset,
+                                  region.bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  if (made == nullptr) return std::unexpected(errc_of_errno(errno));
+  regions_[slot] = made;
+  return MapKeys{.local = made->lkey, .remote = made->rkey};
+}
+
+void Registrations::leave(std::uint32_t slot) {
+  (void)ibv_dereg_mr(std::exchange(regions_[slot], nullptr));
+}
+
+}  // namespace plnet::mlx
