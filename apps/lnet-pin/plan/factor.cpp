@@ -77,8 +77,8 @@ std::optional<FactorKind> factor_named(std::string_view name) {
 Outcome<void> check_level(FactorKind kind, std::string_view level) {
   if (can_be(kind, level)) return {};
   const FactorRow& row = row_of(kind);
-  return failure(Errc::kInvalid,
-                 fmt::format("'{:.60}' is no level of it; expected {}", level, row.levels));
+  return failure(Errc::kInvalid, fmt::format("'{:.60}' is no level of {}; expected {}", level,
+                                             row.name, row.levels));
 }
 
 }  // namespace plnet::pin

@@ -26,7 +26,7 @@ std::string workload_text(const Workload& load) {
   std::string text =
       fmt::format("{}{}", run::text_of(load.test),
                   load.test == run::Operation::kPing ? "" : " of " + run::text_of_size(load.size));
-  text += fmt::format(", {} under way, over {}", load.concurrency, load.networks.front());
+  text += fmt::format(", concurrency {}, over {}", load.concurrency, load.networks.front());
   if (load.routed) text += fmt::format(" and a router to {}", load.networks.back());
   return text;
 }
@@ -45,8 +45,8 @@ std::string drawing_of(const Placement& placement, const Machine& machine) {
 
 std::string text_of(const Plan& plan, const Machine& machine, bool draw) {
   const Sweep& sweep = plan.sweep;
-  std::string text = fmt::format("{}: places the {}; {}\n", sweep.name, text_of(sweep.measured),
-                                 workload_text(sweep.workload));
+  std::string text = fmt::format("sweep: {}, which places the {}\nworkload: {}\n", sweep.name,
+                                 text_of(sweep.measured), workload_text(sweep.workload));
   text += fmt::format("machine: {}, CPUs: {}, NUMA nodes: {}\n", machine.topology.name,
                       machine.topology.threads.size(), machine.topology.nodes.size());
   for (const Factor& factor : sweep.factors) {

@@ -66,6 +66,13 @@ bool is_plain(std::string_view text, std::string_view more) {
          });
 }
 
+Outcome<Duration> read_budget(std::string_view text) {
+  auto budget = run::read_duration(text);
+  if (budget && *budget <= Duration::zero())
+    return failure(Errc::kOutOfRange, "expected a time above zero, such as 30m");
+  return budget;
+}
+
 class SweepReader {
  public:
   SweepReader(ConfigErrors& errors, Sweep& sweep) : errors_(errors), sweep_(sweep) {}
@@ -87,7 +94,7 @@ class SweepReader {
         number("confidence", sweep_.confidence, 0.5, 0.999),
         number("precision", sweep_.precision_percent, 0.1, 100),
         number("steal_max", sweep_.steal_max_percent, 0, 100),
-        value<Duration>("budget", sweep_.budget, run::read_duration),
+        value<Duration>("budget", sweep_.budget, read_budget),
     };
     runtime::read_mapping(document, keys, errors_);
     check_roles(document);
@@ -255,6 +262,9 @@ class SweepReader {
     const bool routed = sweep_.workload.routed;
     if (sweep_.measured == Role::kRouter && !routed)
       wrong(document, "measured: a router needs a workload with two networks");
+    const auto is_o2ib = [](const std::string& network) { return network.starts_with("o2ib"); };
+    if (sweep_.hosts.empty() && std::ranges::any_of(sweep_.workload.networks, is_o2ib))
+      wrong(document, "networks: o2ib takes hosts with RDMA devices, named by the key hosts");
     if (sweep_.hosts.empty()) return;
     for (const Role role : kRoles) {
       if (role == Role::kRouter && !routed) continue;

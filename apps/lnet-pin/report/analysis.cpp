@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "apps/lnet-pin/stats/quantile.hpp"
 #include "lib/base/check.hpp"
 
 namespace plnet::pin {
@@ -104,14 +103,16 @@ void add_effects(const Results& results, const Table& table, const Bootstrap& ho
 }
 
 void add_overhead(const Results& results, Analysis& analysis) {
-  std::vector<double> shares;
+  double harness = 0;
+  double node = 0;
   for (const Entry& entry : results.ledger.entries()) {
     ++analysis.measurements;
     analysis.disturbed += entry.disturbed.empty() ? 0 : 1;
     if (!entry.figures || entry.figures->cpu_seconds.value_or(0) <= 0) continue;
-    shares.push_back(entry.figures->harness_cpu_seconds / *entry.figures->cpu_seconds * 100);
+    harness += entry.figures->harness_cpu_seconds;
+    node += *entry.figures->cpu_seconds;
   }
-  if (!shares.empty()) analysis.overhead_percent = median_of(std::move(shares));
+  if (node > 0) analysis.overhead_percent = harness / node * 100;
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ struct AimRow {
 };
 inline constexpr std::array<AimRow, 4> kAims{{
     {Aim::kThroughput, "throughput", "throughput", "MiB/s", true},
-    {Aim::kP99, "p99", "latency, 99 %", "µs", false},
-    {Aim::kEfficiency, "efficiency", "throughput of a busy core", "MiB/s", true},
-    {Aim::kWatt, "watt", "throughput of a watt", "MiB/s", true},
+    {Aim::kP99, "p99", "latency, 99th percentile", "µs", false},
+    {Aim::kEfficiency, "efficiency", "throughput per busy core", "MiB/s", true},
+    {Aim::kWatt, "watt", "throughput per watt", "MiB/s", true},
 }};
 [[nodiscard]] const AimRow& row_of(Aim aim);
 [[nodiscard]] std::optional<Aim> aim_named(std::string_view name);
@@ -51,7 +51,7 @@ struct AimAnalysis {
 
 struct Analysis {
   std::vector<AimAnalysis> aims{};           // those with figures
-  std::optional<double> overhead_percent{};  // CPU of lnet-pin over that of the placed node
+  std::optional<double> overhead_percent{};  // CPU time of lnet-pin over that of the placed node
   std::size_t measurements = 0;
   std::size_t disturbed = 0;
 

@@ -23,7 +23,8 @@ h1 { font-size: 1.6em; margin-bottom: 0; } h2 { margin-top: 1.8em; font-size: 1.
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
 th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid var(--line); }
 th { color: var(--pale); font-weight: 600; } th.left, td.left { text-align: left; }
-td.left { overflow-wrap: anywhere; }
+td { white-space: nowrap; } td.left { white-space: normal; min-width: 9em; }
+.plain td.left { overflow-wrap: anywhere; }
 table.sorts th { cursor: pointer; } table.sorts th::after { content: ' ⇅'; opacity: .4; }
 tbody tr:nth-child(even) { background: var(--band); }
 .wide { overflow-x: auto; } .pale { color: var(--pale); } .bad { color: var(--bad); }
@@ -93,16 +94,20 @@ std::string cpu_box(const HardwareThread& thread, const Placement& placement,
       placement.interrupt_cpus &&
       std::ranges::find(*placement.interrupt_cpus, thread.cpu) != placement.interrupt_cpus->end();
   if (interrupts) title += "; interrupts";
-  return fmt::format("<span class='{}'{} title='{}'>{}{}{}</span>", classes, style, title,
+  const bool neighbour =
+      placement.busy_neighbour && placement.cpts.front().cpus.front() == thread.cpu;
+  if (neighbour) title += "; a busy loop";
+  return fmt::format("<span class='{}'{} title='{}'>{}{}{}{}</span>", classes, style, title,
                      thread.cpu, shards > 1 ? fmt::format("×{}", shards) : "",
-                     interrupts ? "⚡" : "");
+                     interrupts ? "⚡" : "", neighbour ? "∞" : "");
 }
 
 std::string node_title(const Machine& machine, const Placement& placement, int node) {
   std::string text = node < 0 ? "no memory" : fmt::format("node {}", node);
   for (std::size_t i = 0; i < placement.cpts.size(); ++i) {
     if (static_cast<int>(placement.cpts[i].memory_node) == node)
-      text += fmt::format(" <span class='mem' style='color:{}'>memory {}</span>", colour_of(i), i);
+      text += fmt::format(" <span class='mem' style='color:{}'>memory of CPT {}</span>",
+                          colour_of(i), i);
   }
   for (const Nic& nic : machine.nics) {
     const bool here = nic.numa_node == node || (nic.numa_node < 0 && node <= 0);

@@ -21,5 +21,7 @@ namespace plnet::pin {
 // "+3.1 % (0.5 to 5.9)", or that no difference was seen and how large one would have been.
 [[nodiscard]] std::string text_of(const Comparison& comparison);
 [[nodiscard]] std::string percent_text(const Interval& percent);
+// "harness: 0.40 % of the placed node's CPU time"
+[[nodiscard]] std::string harness_text(double percent);
 
 }  // namespace plnet::pin

@@ -50,8 +50,7 @@ std::string effects_section(const Results& results, const AimAnalysis& analysis)
   for (const MainEffect& each : analysis.effects.main)
     bars.push_back({level(each.factor, each.level), each.percent, percent_text(each.percent)});
   std::string html = draw_intervals(
-      fmt::format("{}: effects of levels against the first one", row_of(analysis.aim).title), "%",
-      bars);
+      fmt::format("{}: each level against the first level", row_of(analysis.aim).title), "%", bars);
   std::vector<Bar> together;
   for (const Interaction& each : analysis.effects.interactions) {
     together.push_back({fmt::format("{} {}", level(each.factor, each.level),
@@ -60,7 +59,7 @@ std::string effects_section(const Results& results, const AimAnalysis& analysis)
   }
   if (together.size() > kDrawnMax) together.resize(kDrawnMax);
   html += draw_intervals(
-      fmt::format("{}: pairs of levels beyond what each does", row_of(analysis.aim).title), "%",
+      fmt::format("{}: pairs of levels, beyond the sum of both", row_of(analysis.aim).title), "%",
       together);
   for (const std::size_t factor : analysis.effects.unknown) {
     html += fmt::format("<p class='pale'>{}: this design cannot tell it from other factors</p>",
@@ -81,9 +80,12 @@ std::string cores_plot(const Results& results, const AimAnalysis& analysis) {
           {cores, each.interval.estimate, each.interval.low, each.interval.high});
     }
   }
+  if (series.points.size() < 2) return {};
   std::ranges::sort(series.points, {}, &run::PlotPoint::x);
-  return run::svg_plot("throughput of the best placement with so many cores", "cores",
-                       unit_of(analysis.aim, results.plan), {series});
+  return "<h2>Cores</h2><div class='plots'>" +
+         run::svg_plot("highest throughput by number of cores", "cores",
+                       unit_of(analysis.aim, results.plan), {series}) +
+         "</div>\n";
 }
 
 std::optional<double> typical(const Results& results, std::size_t placement,
@@ -116,7 +118,7 @@ std::string placement_table(const Results& results, const Analysis& analysis) {
       "<div class='wide'><table class='sorts'><thead><tr><th class='left'>placement<th "
       "class='left'>levels<th>cores<th>rounds<th>disturbed";
   for (const AimAnalysis& each : analysis.aims) {
-    html += fmt::format("<th>{}, {}<th>against the baseline", row_of(each.aim).title,
+    html += fmt::format("<th>{}, {}<th class='left'>against the baseline", row_of(each.aim).title,
                         unit_of(each.aim, results.plan));
   }
   html +=
@@ -138,9 +140,11 @@ std::string placement_table(const Results& results, const Analysis& analysis) {
         html += cell("–", -1) + cell(results.ledger.why_failed(i), -1, true);
         continue;
       }
-      html += cell(fmt::format("{:.1f} ({:.1f} – {:.1f})", result->interval.estimate,
-                               result->interval.low, result->interval.high),
-                   result->interval.estimate) +
+      const auto& [estimate, low, high] = result->interval;
+      const int digits = estimate < 1000 ? 1 : 0;
+      html += cell(fmt::format("{:.{}f} ({:.{}f} – {:.{}f})", estimate, digits, low, digits, high,
+                               digits),
+                   estimate) +
               cell(i == 0 ? "baseline" : text_of(result->versus), result->versus.percent.estimate,
                    true);
     }
@@ -161,7 +165,17 @@ std::string drawings(const Results& results, const Analysis& analysis) {
     for (const PlacementResult& each : analysis.aims.front().results)
       order.push_back(each.placement);
   }
-  std::string html = "<div class='placements'>";
+  std::string html =
+      "<p class='pale'>A filled CPU has shards, in the colour of their CPT. A dashed CPU runs the "
+      "other nodes.";
+  const auto shows = [&results](auto what) {
+    return std::ranges::any_of(results.plan.placements, what);
+  };
+  if (shows([](const Placement& each) { return each.interrupt_cpus.has_value(); }))
+    html += " ⚡: interrupts of the network cards.";
+  if (shows([](const Placement& each) { return each.busy_neighbour; }))
+    html += " ∞: a loop that computes on the same CPU.";
+  html += "</p><div class='placements'>";
   for (std::size_t i = 0; i < order.size() && i < kDrawnMax; ++i) {
     html += fmt::format(
         "<div><b>{}</b> <span class='pale'>{}</span>{}</div>", name_of_placement(order[i]),
@@ -176,7 +190,7 @@ std::string drawings(const Results& results, const Analysis& analysis) {
 
 std::string environment_table(const Json& environment) {
   if (!environment.is_object()) return {};
-  std::string html = "<table><tbody>";
+  std::string html = "<table class='plain'><tbody>";
   for (const auto& [name, value] : environment.items()) {
     html += "<tr>" + cell(name, std::nullopt, true) +
             cell(value.is_string() ? value.get<std::string>() : run::dump_of(value), std::nullopt,
@@ -204,7 +218,7 @@ std::string html_of(const Results& results, const Analysis& analysis) {
     html += effects_section(results, each);
   html += "</div>\n";
   if (const AimAnalysis* const throughput = analysis.find(Aim::kThroughput))
-    html += "<h2>Cores</h2><div class='plots'>" + cores_plot(results, *throughput) + "</div>\n";
+    html += cores_plot(results, *throughput);
   html +=
       "<h2>Placements</h2><p class='pale'>Medians of the rounds; a click on a heading sorts.</p>";
   html += placement_table(results, analysis) + drawings(results, analysis);
@@ -214,6 +228,8 @@ std::string html_of(const Results& results, const Analysis& analysis) {
     html += fmt::format("<p class='pale'>Processor counters: {}</p>",
                         html_escaped(results.counters_note));
   }
+  if (analysis.overhead_percent)
+    html += "<p class='pale'>" + harness_text(*analysis.overhead_percent) + "</p>";
   html += "<h2>Sweep</h2><pre>" + html_escaped(results.sweep_text) + "</pre>";
   html += "<h2>This machine</h2>" + environment_table(results.environment);
   return html + fmt::format("<script>{}</script></body></html>\n", kPageScript);

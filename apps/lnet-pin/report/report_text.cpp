@@ -65,6 +65,10 @@ std::string effects_text(const Results& results, const AimAnalysis& analysis) {
 
 }  // namespace
 
+std::string harness_text(double percent) {
+  return fmt::format("harness: {:.2f} % of the placed node's CPU time", percent);
+}
+
 std::string percent_text(const Interval& percent) {
   return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f})", percent.estimate, percent.low, percent.high);
 }
@@ -101,8 +105,7 @@ std::string text_of(const Results& results, const Analysis& analysis) {
   if (!results.counters_note.empty())
     text += fmt::format("processor counters: {}\n", results.counters_note);
   if (analysis.overhead_percent) {
-    text += fmt::format("lnet-pin and the engine used {:.1f} % of the placed node's CPU time\n",
-                        *analysis.overhead_percent);
+    text += harness_text(*analysis.overhead_percent) + "\n";
   }
   return text;
 }

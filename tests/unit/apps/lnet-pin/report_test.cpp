@@ -85,6 +85,7 @@ TEST(PinReport, ThePageHasEverythingAndLoadsNothing) {
   EXPECT_NE(page.find("&lt;made up&gt;"), std::string::npos);
   EXPECT_EQ(times(page, "<div class='machine'>"), 4U);
   EXPECT_GE(times(page, "<svg"), 5U);
+  EXPECT_NE(page.find("harness: 0.50 % of the placed node"), std::string::npos);
   EXPECT_NE(page.find("package 1"), std::string::npos);
   EXPECT_NE(page.find("table class='sorts'"), std::string::npos);
   EXPECT_EQ(times(page, "<table"), times(page, "</table>"));
