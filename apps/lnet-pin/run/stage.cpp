@@ -2,7 +2,7 @@
 #include "apps/lnet-pin/run/stage.hpp"
 
 #include <algorithm>
-#include <csignal>
+#include <filesystem>
 #include <thread>
 
 #include <fmt/format.h>
@@ -14,13 +14,12 @@
 namespace plnet::pin {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(20);
-constexpr auto kStartMax = std::chrono::seconds(120);  // emulated machines are slow
+constexpr auto kLookLeast = std::chrono::milliseconds(10);
+constexpr auto kLookMost = std::chrono::milliseconds(200);
+constexpr auto kNap = std::chrono::milliseconds(100);  // so soon is an interrupt seen
+constexpr auto kStartMax = std::chrono::seconds(300);  // emulated machines are slow
 constexpr auto kEndMax = std::chrono::seconds(20);
 constexpr auto kAskMax = std::chrono::seconds(5);
-// Beyond warm-up and measurement: the session and its end.
-constexpr auto kEngineMargin = std::chrono::seconds(90);
-constexpr std::size_t kReportMax = std::size_t{32} << 20U;
 constexpr double kNanoPerMicro = 1000;
 
 // A node that lives as long as its standard input: it ends with lnet-pin, whatever ends that, and
@@ -40,12 +39,6 @@ constexpr const char* kNeighbourScript =
     "taskset -c {cpu} sh -c 'while kill -0 $PPID 2>/dev/null; do i=0; while [ $i -lt 200000 ]; do "
     "i=$((i+1)); done; done' 3<&- & n=$!; ";
 
-constexpr const char* kEngineScript =
-    "d=$(mktemp -d {folder}/report.XXXXXX) || exit 1; {program} run --run-dir {folder} --lock-dir "
-    "{folder} --instance client --from {from} --to {to} --test {test} --size {size} --concurrency "
-    "{concurrency} --warmup {warmup}ms --duration {duration}ms --repeats 1 --report \"$d\" >&2; "
-    "s=$?; cat \"$d/report.json\"; rm -rf \"$d\"; exit $s";
-
 double own_cpu_seconds() {
   rusage used{};
   (void)::getrusage(RUSAGE_SELF, &used);
@@ -55,8 +48,9 @@ double own_cpu_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-long milliseconds_of(Duration duration) {
-  return static_cast<long>(duration / std::chrono::milliseconds(1));
+// Looks at what takes long become rare: they cost CPU time, too.
+void sleep_between_looks(Duration waited) {
+  std::this_thread::sleep_for(std::clamp<Duration>(waited / 16, kLookLeast, kLookMost));
 }
 
 // In a shell on another host a word goes through one more shell than here.
@@ -122,6 +116,7 @@ Outcome<Figures> LabStage::measure(std::size_t index) {
   const Placement& placement = plan_.placements[index];
   ++number_;
   if (stopped_()) return failure(Errc::kCancelled, "interrupted");
+  const double cpu_before = own_cpu_seconds();
   auto set = set_machine(placement);
   Outcome<Figures> figures = failure(Errc::kInvalid, "not measured");
   if (!set) {
@@ -137,6 +132,7 @@ Outcome<Figures> LabStage::measure(std::size_t index) {
     end_nodes(nodes);
   }
   const auto complaints = changes_.restore_files();
+  if (figures) figures->harness_cpu_seconds += own_cpu_seconds() - cpu_before;
   if (figures && !complaints.empty()) return failure(Errc::kIo, complaints.front());
   return figures;
 }
@@ -218,35 +214,47 @@ Outcome<void> LabStage::start_node(Role role, const Placement& placement, Nodes&
 }
 
 Outcome<void> LabStage::await_node(Role role, RunningNode& node) {
-  const Instant end = clock_.now() + kStartMax;
+  const Instant begin = clock_.now();
+  std::uintmax_t seen = 0;
   while (true) {
-    const Log log{text_so_far(node.log)};
-    node.pid = log.node();
-    if (log.has("event=ready")) return {};
-    if (const auto status = node.child->ended()) {
+    const auto status = node.child->ended();  // before its log is read: that is whole then
+    std::error_code error;
+    if (const auto size = std::filesystem::file_size(node.log, error); size != seen) {
+      seen = size;
+      const Log log{text_so_far(node.log)};
+      node.pid = log.node();
+      if (log.has("event=ready")) return {};
+    }
+    if (status) {
       return failure(Errc::kIo, fmt::format("the {} ended with {}: {}", text_of(role), *status,
-                                            last_line(log.text)));
+                                            last_line(text_so_far(node.log))));
     }
     if (stopped_()) return failure(Errc::kCancelled, "interrupted");
-    if (clock_.now() > end) {
-      return failure(Errc::kTimedOut,
-                     fmt::format("the {} was not ready after {} s: {}", text_of(role),
-                                 kStartMax / std::chrono::seconds(1), last_line(log.text)));
+    if (clock_.now() > begin + kStartMax) {
+      return failure(
+          Errc::kTimedOut,
+          fmt::format("the {} was not ready after {} s: {}", text_of(role),
+                      kStartMax / std::chrono::seconds(1), last_line(text_so_far(node.log))));
     }
-    std::this_thread::sleep_for(kLook);
+    sleep_between_looks(clock_.now() - begin);
   }
 }
 
-std::string LabStage::engine_script() const {
-  const Workload& load = plan_.sweep.workload;
-  const std::size_t side = lab_.side_of(Role::kServer);
-  return fmt::format(
-      fmt::runtime(kEngineScript), fmt::arg("folder", lab_.folder()),
-      fmt::arg("program", program("lnet-selftest")), fmt::arg("from", lab_.nid(Role::kClient, 0)),
-      fmt::arg("to", lab_.nid(Role::kServer, side)), fmt::arg("test", run::text_of(load.test)),
-      fmt::arg("size", run::text_of_size(load.size)), fmt::arg("concurrency", load.concurrency),
-      fmt::arg("warmup", milliseconds_of(load.warm_up)),
-      fmt::arg("duration", milliseconds_of(load.duration)));
+Outcome<std::unique_ptr<Engine>> LabStage::start_engine() const {
+  const EngineTask task{.load = plan_.sweep.workload,
+                        .from = lab_.nid(Role::kClient, 0),
+                        .to = lab_.nid(Role::kServer, lab_.side_of(Role::kServer))};
+  if (lab_.is_local(Role::kClient)) {
+    return engine_here(task, fmt::format("{}/{}.sock", lab_.folder(), text_of(Role::kClient)),
+                       clock_);
+  }
+  const std::string script = engine_script(task, program("lnet-selftest"), lab_.folder());
+  return engine_there(task,
+                      {.words = words_of(lab_, Role::kClient, script),
+                       .output = fmt::format("{}/engine.{}.json", lab_.folder(), number_),
+                       .errors = fmt::format("{}/engine.{}.log", lab_.folder(), number_),
+                       .cpus = plan_.others},
+                      clock_);
 }
 
 Outcome<Figures> LabStage::drive(const Placement& placement, Nodes& nodes) {
@@ -258,20 +266,13 @@ Outcome<Figures> LabStage::drive(const Placement& placement, Nodes& nodes) {
   } else {
     counters_note_ = "the placed node is on another machine";
   }
-  const double cpu_before = own_cpu_seconds();
-  const std::string output = fmt::format("{}/engine.{}.json", lab_.folder(), number_);
-  const std::string errors = fmt::format("{}/engine.{}.log", lab_.folder(), number_);
-  auto engine = Child::start({.words = words_of(lab_, Role::kClient, engine_script()),
-                              .output = output,
-                              .errors = errors,
-                              .cpus = plan_.others});
+  auto engine = start_engine();
   if (!engine) return std::unexpected(std::move(engine.error()));
-  (*engine)->close_input();
-  if (auto done = await_engine(**engine, nodes, watch ? &*watch : nullptr, errors); !done)
+  if (auto done = await_engine(**engine, nodes, watch ? &*watch : nullptr); !done)
     return std::unexpected(std::move(done.error()));
-  auto figures = read_engine(output);
+  auto figures = (*engine)->figures();
   if (!figures) return figures;
-  figures->harness_cpu_seconds = own_cpu_seconds() - cpu_before + (*engine)->cpu_seconds();
+  figures->harness_cpu_seconds = (*engine)->cpu_seconds();
   if (watch) {
     watch->read(*figures, plan_.sweep.workload.duration);
     ask_node(*figures);
@@ -279,55 +280,22 @@ Outcome<Figures> LabStage::drive(const Placement& placement, Nodes& nodes) {
   return figures;
 }
 
-Outcome<void> LabStage::await_engine(Child& engine, Nodes& nodes, NodeWatch* watch,
-                                     const std::string& errors) {
-  const Workload& load = plan_.sweep.workload;
-  const Instant end = clock_.now() + load.warm_up + load.duration + kEngineMargin;
-  // A hundred times in a measurement, so that watching costs nothing.
-  const Duration period = std::max<Duration>(load.duration / 100, kLook);
-  Instant next = clock_.now();
-  while (!engine.ended()) {
-    if (watch != nullptr && clock_.now() >= next) {
-      watch->sample(clock_.now());
-      next = clock_.now() + period;
-    }
+Outcome<void> LabStage::await_engine(Engine& engine, Nodes& nodes, NodeWatch* watch) const {
+  while (true) {
+    const auto next = engine.step();
+    if (watch != nullptr) watch->sample(clock_.now());
+    // A node that has gone is the reason of whatever failed.
     for (auto& [role, node] : nodes) {
       if (const auto status = node.child->ended()) {
         return failure(Errc::kReset, fmt::format("the {} has gone ({}): {}", text_of(role), *status,
                                                  last_line(text_so_far(node.log))));
       }
     }
-    if (stopped_()) {
-      engine.signal(SIGINT);
-      return failure(Errc::kCancelled, "interrupted");
-    }
-    if (clock_.now() > end)
-      return failure(Errc::kTimedOut, "the traffic did not end: " + last_line(text_so_far(errors)));
-    std::this_thread::sleep_for(kLook);
-  }
-  if (*engine.ended() == 0) return {};
-  return failure(Errc::kIo, "the traffic: " + last_line(text_so_far(errors)));
-}
-
-Outcome<Figures> LabStage::read_engine(const std::string& output) const {
-  const std::string text = text_so_far(output);
-  if (text.size() > kReportMax) return failure(Errc::kTooBig, "the engine's report is too big");
-  try {
-    const Json report = Json::parse(text);
-    const Json& repeat = report.at("points").at(0).at("repeats").at(0);
-    Figures figures;
-    figures.throughput_mibps = repeat.at("throughput_mibps").get<double>();
-    figures.rpc_rate = repeat.at("rpc_rate").get<double>();
-    figures.errors = repeat.at("errors").at("total").get<std::uint64_t>();
-    if (repeat.contains("latency_us")) {
-      figures.p50_us = repeat["latency_us"].at("p50").get<double>();
-      figures.p99_us = repeat["latency_us"].at("p99").get<double>();
-    }
-    if (figures.throughput_mibps <= 0 && figures.rpc_rate <= 0)
-      return failure(Errc::kNoData, "no traffic passed");
-    return figures;
-  } catch (const std::exception& error) {
-    return failure(Errc::kMalformed, fmt::format("the engine's report: {}", error.what()));
+    if (!next) return std::unexpected(next.error());
+    if (!*next) return {};
+    while (clock_.now() < **next && !stopped_())
+      std::this_thread::sleep_for(std::min<Duration>(kNap, **next - clock_.now()));
+    if (stopped_()) return failure(Errc::kCancelled, "interrupted");
   }
 }
 
@@ -350,10 +318,10 @@ void LabStage::end_nodes(Nodes& nodes) {
   for (auto& [role, node] : nodes) {
     if (node.child) node.child->close_input();
   }
-  const Instant end = clock_.now() + kEndMax;
+  const Instant begin = clock_.now();
   for (auto& [role, node] : nodes) {
-    while (node.child && !node.child->ended() && clock_.now() < end)
-      std::this_thread::sleep_for(kLook);
+    while (node.child && !node.child->ended() && clock_.now() < begin + kEndMax)
+      sleep_between_looks(clock_.now() - begin);
   }
 }
 

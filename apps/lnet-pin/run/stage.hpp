@@ -12,6 +12,7 @@
 #include "apps/lnet-pin/plan/plan.hpp"
 #include "apps/lnet-pin/run/changes.hpp"
 #include "apps/lnet-pin/run/child.hpp"
+#include "apps/lnet-pin/run/engine.hpp"
 #include "apps/lnet-pin/run/figures.hpp"
 #include "apps/lnet-pin/run/lab.hpp"
 #include "apps/lnet-pin/run/node_watch.hpp"
@@ -48,12 +49,10 @@ class LabStage final : public Stage {
   [[nodiscard]] Outcome<void> start_node(Role role, const Placement& placement, Nodes& nodes);
   [[nodiscard]] Outcome<void> await_node(Role role, RunningNode& node);
   [[nodiscard]] Outcome<Figures> drive(const Placement& placement, Nodes& nodes);
-  [[nodiscard]] Outcome<void> await_engine(Child& engine, Nodes& nodes, NodeWatch* watch,
-                                           const std::string& errors);
-  [[nodiscard]] Outcome<Figures> read_engine(const std::string& output) const;
+  [[nodiscard]] Outcome<std::unique_ptr<Engine>> start_engine() const;
+  [[nodiscard]] Outcome<void> await_engine(Engine& engine, Nodes& nodes, NodeWatch* watch) const;
   void ask_node(Figures& figures) const;
   void end_nodes(Nodes& nodes);
-  [[nodiscard]] std::string engine_script() const;
   [[nodiscard]] std::string program(const char* name) const;
 
   const Plan& plan_;

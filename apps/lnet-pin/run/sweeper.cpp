@@ -36,7 +36,9 @@ class Sweeper {
       }
       if (!tried && round >= ledger_.rounds()) return Ending::kNothing;
     }
-    return Ending::kRounds;
+    const bool any = std::ranges::any_of(
+        ledger_.entries(), [](const Entry& entry) { return entry.figures.has_value(); });
+    return any ? Ending::kRounds : Ending::kNothing;
   }
 
  private:

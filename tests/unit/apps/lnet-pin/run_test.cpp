@@ -78,6 +78,9 @@ TEST(PinRun, APlacementThatFailsTwiceIsLeftAloneAndTheOthersGoOn) {
   Results nothing = results_of(kSweep);
   MadeUpStage broken(Speeds{{0, -1}, {1, -1}, {2, -1}, {3, -1}});
   EXPECT_EQ(sweep_made_up(nothing, broken), Ending::kNothing);
+  Results once = results_of("rounds: {least: 1, most: 1}\n");
+  MadeUpStage never(Speeds{{0, -1}});
+  EXPECT_EQ(sweep_made_up(once, never), Ending::kNothing);
 }
 
 TEST(PinRun, ADisturbedMeasurementIsMadeAgain) {
