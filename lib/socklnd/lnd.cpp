@@ -13,6 +13,7 @@ namespace {
 // Transmit::lnd_state of one that has ended; before that see transmit_queue.hpp.
 constexpr unsigned kHealthShift = 8;
 constexpr unsigned kFailedShift = 16;
+constexpr unsigned kUnsentShift = 17;
 
 ConnectionQuota quota_of(const SockLndConfig& config) {
   // To a peer that takes our word for nothing each connection is a process of its own.
@@ -160,8 +161,8 @@ std::size_t SockLnd::send(std::span<Transmit* const> burst) {
       enqueue(*connection, *transmit);
     } else if (transmit->lane != 0) {
       peer->elsewhere = true;
-      counters_.add(Id::kNoLane);
-      end(*transmit, std::unexpected(Errc::kIo), Health::kLocalError);
+      counters_.add(Id::kNoLane);  // mostly because the peer has ended the connection
+      end(*transmit, std::unexpected(Errc::kIo), Health::kRemoteDropped, Left::kNothing);
     } else {
       peer->elsewhere = false;
       bring_source(*transmit);
@@ -176,18 +177,19 @@ std::size_t SockLnd::send(std::span<Transmit* const> burst) {
   return taken;
 }
 
-void SockLnd::end(Transmit& transmit, Result<void> status, Health health) {
+void SockLnd::end(Transmit& transmit, Result<void> status, Health health, Left left) {
   if (!status) counters_.add(Id::kFailed);
   const auto failed = static_cast<std::uintptr_t>(!status);
+  const auto unsent = static_cast<std::uintptr_t>(left == Left::kNothing);
   const auto code = status ? 0U : static_cast<unsigned>(status.error());
-  transmit.lnd_state =
-      failed << kFailedShift | static_cast<std::uintptr_t>(health) << kHealthShift | code;
+  transmit.lnd_state = unsent << kUnsentShift | failed << kFailedShift |
+                       static_cast<std::uintptr_t>(health) << kHealthShift | code;
   ended_.push(transmit);
 }
 
-void SockLnd::end_all(TransmitQueue& queue, Errc cause, Health health) {
+void SockLnd::end_all(TransmitQueue& queue, Errc cause, Health health, Left left) {
   while (Transmit* const transmit = queue.pop())
-    end(*transmit, std::unexpected(cause), health);
+    end(*transmit, std::unexpected(cause), health, left);
 }
 
 void SockLnd::report() {
@@ -199,6 +201,7 @@ void SockLnd::report() {
       Completion& completion = reported_[count++];  // what is not set here never is
       completion.transmit = transmit;
       completion.health = static_cast<Health>(how >> kHealthShift & 0xff);
+      completion.unsent = (how >> kUnsentShift & 1) != 0;
       completion.status = {};
       if ((how >> kFailedShift & 1) != 0) {
         completion.status = std::unexpected(static_cast<Errc>(how & 0xff));

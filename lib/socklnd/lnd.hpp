@@ -121,9 +121,12 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   void drop_peer(Peer& peer);
   void look_at(Peer& peer);
   void look_at(Connection& connection);
-  void end(lnet::Transmit& transmit, Result<void> status, Health health);
+  // Whether a message that failed may have left this machine in part.
+  enum class Left : std::uint8_t { kPerhaps, kNothing };
+  void end(lnet::Transmit& transmit, Result<void> status, Health health,
+           Left left = Left::kPerhaps);
   void report();
-  void end_all(TransmitQueue& queue, Errc cause, Health health);
+  void end_all(TransmitQueue& queue, Errc cause, Health health, Left left = Left::kPerhaps);
   void check_interface(Instant now);
   void tell_interface(Errc cause);
 

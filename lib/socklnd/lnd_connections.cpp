@@ -21,6 +21,23 @@ std::optional<SockLndCounters::Id> open_row(ConnectionType type) {
   }
 }
 
+// A peer that ends its connections, breaks the protocol or begins anew says nothing of our
+// interface; nor does a network on which packets are lost, unless nothing arrives there any more,
+// which whoever judges NetworkTimeout looks at.
+bool is_of_peer(Errc cause) {
+  switch (cause) {
+    case Errc::kReset:
+    case Errc::kClosed:
+    case Errc::kRefused:
+    case Errc::kNoRoute:
+    case Errc::kTimedOut:
+    case Errc::kProtocol:
+    case Errc::kStale:
+    case Errc::kVersion: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 SocketAddress SockLnd::address_of(const Nid& nid, std::int64_t port) const {
@@ -367,16 +384,22 @@ void SockLnd::count_lost(const Connection& connection, std::uint64_t unacknowled
 }
 
 // lustre-release socklnd_cb.c: ksocknal_process_transmit(), ksocknal_tx_done();
-// socklnd.c: ksocknal_destroy_conn().
+// socklnd.c: ksocknal_destroy_conn(). For the kernel all of these are local errors: there a peer
+// that resets its connections takes the health of our interface down.
 void SockLnd::end_transmits(Connection& connection, Errc cause) {
   if (connection.ours) return end_all(connection.queue, Errc::kShutdown, Health::kLocalAborted);
+  if (connection.queue.empty()) return;
   const bool begun = connection.front_sent > 0 && !connection.front_is_noop;
-  const bool tcp_gave_up = cause == Errc::kTimedOut && begun;
-  if (!connection.queue.empty() && (connection.stuck || tcp_gave_up)) {
+  const bool of_peer = is_of_peer(cause);
+  if (connection.stuck || (begun && cause == Errc::kTimedOut)) {
     end(*connection.queue.pop(), std::unexpected(Errc::kTimedOut),
         connection.stuck ? Health::kNetworkTimeout : Health::kRemoteTimeout);
+  } else if (begun) {
+    end(*connection.queue.pop(), std::unexpected(Errc::kIo),
+        of_peer ? Health::kRemoteError : Health::kLocalError);
   }
-  end_all(connection.queue, Errc::kIo, Health::kLocalError);
+  end_all(connection.queue, Errc::kIo, of_peer ? Health::kRemoteDropped : Health::kLocalDropped,
+          Left::kNothing);
 }
 
 // lustre-release socklnd.c: ksocknal_destroy_conn().

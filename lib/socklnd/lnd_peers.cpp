@@ -15,13 +15,18 @@ struct ConnectFailure {
   Health health;
 };
 
-// lustre-release socklnd_cb.c: ksocknal_txlist_done().
+// lustre-release socklnd_cb.c: ksocknal_txlist_done(). Other than there, an answer that breaks the
+// protocol says nothing of our interface, and a network of ours that is down says nothing of the
+// peer.
 ConnectFailure connect_failure(Errc cause) {
   switch (cause) {
     case Errc::kTimedOut: return {cause, Health::kNetworkTimeout};
-    case Errc::kNetworkDown:
+    case Errc::kNetworkDown: return {cause, Health::kLocalDropped};
     case Errc::kNoRoute:
     case Errc::kRefused:
+    case Errc::kProtocol:
+    case Errc::kStale:
+    case Errc::kVersion:
     case Errc::kReset: return {cause, Health::kRemoteDropped};
     default: return {cause, Health::kLocalError};
   }
@@ -58,7 +63,7 @@ void SockLnd::serve(Peer& peer, Instant now) {
   if (!peer.waiting.empty() && peer.attempt == nullptr && peer.open_count() == 0 &&
       (backing_off || peer.is_userspace())) {
     peer.waiting.for_each([this](Transmit&) { counters_.add(Id::kUnreachable); });
-    end_all(peer.waiting, Errc::kNoRoute, Health::kRemoteError);
+    end_all(peer.waiting, Errc::kNoRoute, Health::kRemoteError, Left::kNothing);
     peer.initiated = false;
   }
   if (!peer.bound && peer.connections.empty() && peer.waiting.empty()) return drop_peer(peer);
@@ -189,7 +194,7 @@ void SockLnd::attempt_failed(Peer& peer, Errc cause, Instant now) {
   if (peer.open_count() > 0) return;
   peer.initiated = false;
   const ConnectFailure failure = connect_failure(cause);
-  end_all(peer.waiting, failure.status, failure.health);
+  end_all(peer.waiting, failure.status, failure.health, Left::kNothing);
   peer.was_alive = false;
   core_.on_peer(peer.id.nid, PeerNotice::kDown, now);
 }

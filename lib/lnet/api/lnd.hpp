@@ -66,6 +66,8 @@ struct Completion {
   Result<void> status{};        // for the sender's event
   Health health = Health::kOk;  // for the interfaces; set by who saw it, not derived from status
   bool reply_placed = false;    // GET: the data is in the sink, there will be no REPLY message
+  // It failed, and none of its bytes has left: it can be sent again and does not arrive twice.
+  bool unsent = false;
   std::uint32_t reply_length = 0;
   // The peer may still write to the sink: the core reports the failure to its user, but keeps
   // memory and Transmit until on_quarantine_over().

@@ -21,7 +21,8 @@ namespace plnet::lnet {
   X(kDevice, "its device, link or address has failed")                     \
   X(kDriver, "its network driver says so")                                 \
   X(kSilence, "nobody has pinged this router on its network for too long") \
-  X(kHealth, "its health has come to 0 and is not back at its maximum")
+  X(kHealth, "its health has come to 0 and is not back at its maximum")    \
+  X(kBounces, "its health comes to 0 again and again and has to stay at its maximum for 15 s")
 
 enum class NiCause : std::uint8_t {
 #define PLNET_X(name, text) name,

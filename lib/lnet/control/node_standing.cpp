@@ -153,17 +153,21 @@ bool NodeStanding::may_heal(NiCause cause, const Ni& ni) {
   return ni.health.get() < kHealthMax && cause != NiCause::kDevice && cause != NiCause::kDriver;
 }
 
-bool NodeStanding::judge(Ni& ni, bool silent) {
+bool NodeStanding::judge(Ni& ni, bool silent, Instant now) {
   NiRecord& record = nis_[ni.number];
   const bool pinged = ni.revived.exchange(false);
   if (pinged) ni.lnd_down.set(false);
-  const NiCause cause = judge_ni(record.cause, {.fatal = ni.fatal.get(),
-                                                .lnd_down = ni.lnd_down.get(),
-                                                .pinged = pinged,
-                                                .routing = parts_.parameters.routes(),
-                                                .silent = silent,
-                                                .health = ni.health.get()});
-  some_ill_ = some_ill_ || may_heal(cause, ni);
+  record.judged = judge_ni(record.judged, {.fatal = ni.fatal.get(),
+                                           .lnd_down = ni.lnd_down.get(),
+                                           .pinged = pinged,
+                                           .routing = parts_.parameters.routes(),
+                                           .silent = silent,
+                                           .health = ni.health.get()});
+  (void)record.health_hold.see(record.judged != NiCause::kHealth, now);
+  const bool by_health = record.judged == NiCause::kNone || record.judged == NiCause::kHealth;
+  const bool bounces = by_health && record.health_hold.bounces();
+  const NiCause cause = bounces ? NiCause::kBounces : record.judged;
+  some_ill_ = some_ill_ || may_heal(cause, ni) || record.health_hold.held();
   const bool device = cause == NiCause::kDevice || record.cause == NiCause::kDevice;
   const bool was_up = ni.status.get() == kNiUp;
   const bool other_cause = cause != record.cause;
@@ -192,7 +196,7 @@ void NodeStanding::look_at_nis(Instant now) {
   for (const Net& net : parts_.networks.view().nets) {
     const bool silent = routes && is_silent(net, now);
     for (Ni* const ni : net.nis)
-      changed = judge(*ni, silent) || changed;
+      changed = judge(*ni, silent, now) || changed;
   }
   if (changed) parts_.discovery.push_to_all(true);
 }

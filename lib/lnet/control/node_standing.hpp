@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "lib/base/link_hold.hpp"
 #include "lib/base/ring.hpp"
 #include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/discovery.hpp"
@@ -95,7 +96,9 @@ class NodeStanding {
  private:
   struct NiRecord {
     NiCause cause{};
+    NiCause judged{};  // the same without what is held
     std::uint32_t changes = 0;
+    LinkHold health_hold;  // keeps peers from following each fall of one whose health bounces
   };
 
   [[nodiscard]] Duration notice() const;
@@ -112,7 +115,7 @@ class NodeStanding {
   [[nodiscard]] Duration remedy_interval() const;
   [[nodiscard]] static bool may_heal(NiCause cause, const Ni& ni);
   // Whether its status has changed.
-  bool judge(Ni& ni, bool silent);
+  bool judge(Ni& ni, bool silent, Instant now);
 
   const Parts parts_;
   RoutingStateMachine routing_;

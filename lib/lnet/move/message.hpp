@@ -27,12 +27,14 @@ struct Ending {
         health(completion.health),
         reply_placed(completion.reply_placed),
         quarantined(completion.quarantined),
+        unsent(completion.unsent),
         reply_length(completion.reply_length) {}
 
   Result<void> status{};
   Health health = Health::kOk;
   bool reply_placed = false;
   bool quarantined = false;
+  bool unsent = false;     // failed before any of it had left
   bool again = false;      // failed, but may be sent again: judged where it failed
   bool other_way = false;  // without having been sent: its gateway was lost while it waited
   std::uint32_t reply_length = 0;

@@ -76,6 +76,11 @@ Message* NiPort::take_back() {
   return message;
 }
 
+void NiPort::tell_heard(Instant now) {
+  heard_ = now;
+  ni_.heard_ns.set(now.time_since_epoch().count());
+}
+
 bool NiPort::idle() const {
   return out_head_ == out_tail_ && users_ == 0 && lnd_->idle();
 }

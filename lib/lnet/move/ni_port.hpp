@@ -98,6 +98,12 @@ class NiPort final : public LndUpcalls {
     *at = receive.next_in_port;
   }
 
+  // A message has come in.
+  void hear(Instant now) {
+    if (now - heard_ >= kHeardStep) [[unlikely]]
+      tell_heard(now);
+  }
+
   // Records that name this port; it outlives them.
   void hold() { ++users_; }
   void let_go() { --users_; }
@@ -127,6 +133,10 @@ class NiPort final : public LndUpcalls {
   void on_interface(InterfaceState state, Errc cause) override;
 
  private:
+  // NIs are told no more often: their lines are read by all shards.
+  static constexpr Duration kHeardStep = std::chrono::seconds(1);
+
+  void tell_heard(Instant now);
   void show_sent(MessageTap& tap, std::span<Transmit* const> taken, Instant now) const;
 
   Ni& ni_;
@@ -155,6 +165,7 @@ class NiPort final : public LndUpcalls {
   const std::size_t bucket_mask_;
   const std::unique_ptr<Receive*[]> buckets_;
   std::size_t users_ = 0;
+  Instant heard_ = Instant{} - kHeardStep;
 };
 
 }  // namespace plnet::lnet

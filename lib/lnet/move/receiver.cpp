@@ -100,6 +100,7 @@ inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
     receive->peer = receive->link->port;
   }
   port.hold();
+  port.hear(core_.now);
   port.remember(*receive);
   core_.message_begins();
   return receive;

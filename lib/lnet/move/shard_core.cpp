@@ -64,6 +64,8 @@ void ShardCore::judge_sent_slowly(Ni& ni, Message& message) {
                  .failed = !message.result.status.has_value(),
                  .sent = true,
                  .late = now > message.deadline,
+                 .unsent = message.result.unsent,
+                 .ni_works = ni.heard_ns.get() > message.since.time_since_epoch().count(),
                  .recovery = message.recovery,
                  .no_resend = !may_go_again(message),
                  .retries = message.retries};

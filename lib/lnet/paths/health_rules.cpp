@@ -55,6 +55,7 @@ HealthVerdict judge_success(const MessageEnd& end) {
 
 bool may_resend(const MessageEnd& end, Blame blame) {
   if (!end.sent || end.recovery || end.no_resend) return false;
+  if (end.forwarded) return end.unsent;
   // With one interface the next attempt would meet the same fate.
   return blame == Blame::kLocal ? end.local_nis > 1 : end.peer_nis > 1;
 }
@@ -72,15 +73,17 @@ HealthVerdict judge(const MessageEnd& end) {
   PLNET_CHECK(index < kRules.size(), "a class of health that there is");
   const Rule& rule = kRules[index];
   HealthVerdict verdict;
-  // That one who was silent before is silent still says nothing of ours; the kernel blames both.
-  const bool ours = rule.blame == Blame::kLocal || (rule.blame == Blame::kBoth && !end.recovery);
+  // The kernel blames both. But a peer that was silent before says nothing of our NI, nor does one
+  // that is silent while others are heard: else a few silent peers would take the NI down.
+  const bool both = rule.blame == Blame::kBoth;
+  const bool ours = rule.blame == Blame::kLocal || (both && !end.recovery && !end.ni_works);
   if (ours) verdict.local = HealthChange::kDemerit;
   const bool peer_matters = end.peer_nis > 1 || end.peer_is_router || end.node_routes;
   if (rule.blame != Blame::kLocal && peer_matters && !end.peer_ni_is_ours) {
     verdict.peer = HealthChange::kDemerit;
     verdict.recover_peer = true;
   }
-  if (rule.resend && may_resend(end, rule.blame)) {
+  if ((rule.resend || end.unsent) && may_resend(end, rule.blame)) {
     verdict.resend = end.retries < end.retries_max;
     verdict.retries_exhausted = !verdict.resend && end.retries_max != 0;
   }

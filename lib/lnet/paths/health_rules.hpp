@@ -25,6 +25,9 @@ struct MessageEnd {
   bool received = false;
   bool late = false;      // past its deadline
   bool loopback = false;  // there is no peer NI
+  bool unsent = false;    // none of it left: another attempt makes no duplicate
+  // Something came in on the NI after the message was handed to its LND: the NI works.
+  bool ni_works = false;
 
   // The node.
   bool node_routes = false;
@@ -38,6 +41,7 @@ struct MessageEnd {
   // The message, for sending it again.
   bool recovery = false;
   bool no_resend = false;
+  bool forwarded = false;         // then `no_resend` says whether there is another way
   std::uint32_t retries = 0;      // so far
   std::uint32_t retries_max = 0;  // Parameters::retry_count
 };

@@ -63,6 +63,8 @@ struct alignas(kNoSharing) Ni {
   // Of a node that routes: when somebody else's ping last came in here, whoever it was for. Its
   // network was alive when the latest of its NIs was. Who receives it.
   Relaxed<std::int64_t> pinged_ns{INT64_MIN};
+  // When a message last came in here, to the second. Who receives it.
+  Relaxed<std::int64_t> heard_ns{INT64_MIN};
   Relaxed<bool> revived{false};  // such a ping found it down: the coordinator's to tell
   // What each shard that serves it has left; written by that shard.
   struct alignas(kCacheLine) CreditView {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "tests/mocks/seeds.hpp"
@@ -108,6 +110,36 @@ TEST(SockLnd, ResetsAtAnyByteLoseNoMessageTwice) {
     if (HasFailure()) return;
   }
   EXPECT_GT(resets, 60U);
+}
+
+// Nothing that a peer does to its connections says anything of our interface.
+TEST(SockLnd, ResetsAreNoLocalFailureAndWhatHasNotLeftArrivesNowhere) {
+  unsigned unsent = 0;
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(60); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimShape shape = SimShape::rough();
+    shape.stream.reset_segment = 10'000;
+    TcpSite site(seed, shape, 2, {.two_shards = seed % 2 == 0});
+    for (unsigned round = 0; round < 4; ++round) {
+      for (unsigned i = 0; i < 40; ++i)
+        site[0].core().put(nid_of(1), i * 397 % 9000, false);
+      site.run_for(seconds(2));
+    }
+    ASSERT_TRUE(site.settle());
+    const auto& order = site[1].core().order();
+    const std::set<std::uint64_t> arrived(order.begin(), order.end());
+    for (const lnet::Completion& end : site[0].core().completions()) {
+      if (end.status) continue;
+      EXPECT_GE(end.health, Health::kRemoteError) << name_of(end.health);
+      if (!end.unsent) continue;
+      ++unsent;
+      const auto put = end.transmit->header.area<lnet::PutArea>();
+      EXPECT_FALSE(arrived.contains(put.match_bits));
+    }
+    site.expect_no_breach();
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(unsent, 20U);
 }
 
 TEST(SockLnd, AfterARestartTheFirstAttemptIsRefusedAndTheSecondWorks) {

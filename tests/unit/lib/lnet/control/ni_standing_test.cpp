@@ -67,7 +67,7 @@ TEST(NiStanding, EveryCauseHasWordsOfItsOwn) {
 #define PLNET_X(name, text) texts.insert(std::string(text_of(NiCause::name)));
   PLNET_NI_CAUSES(PLNET_X)
 #undef PLNET_X
-  EXPECT_EQ(texts.size(), 5U);
+  EXPECT_EQ(texts.size(), 6U);
   EXPECT_EQ(text_of(NiCause::kNone), "");
 }
 

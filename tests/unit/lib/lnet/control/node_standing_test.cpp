@@ -341,6 +341,27 @@ TEST_F(NodeStandings, AnNiWithoutHealthIsDownAndComesBackByAndBy) {
       << "a node that is well and does not route needs no time";
 }
 
+// Peers would move their traffic to and fro with each of them.
+TEST_F(NodeStandings, AnNiWhoseHealthBouncesStaysDownUntilItIsSteady) {
+  route();
+  Ni& ni = *router_.coordinator.local().ni(kOtherSide);
+  const std::uint32_t before = standing().changes_of(ni);
+  for (int i = 0; i < 500; ++i) {
+    ni.health.set(i % 2 == 0 ? 0 : kHealthMax);
+    router_.coordinator.tell_of_changed();
+    run(network_, {&router_, &client_}, std::chrono::milliseconds(20));
+  }
+  EXPECT_LE(standing().changes_of(ni) - before, 6U);
+  EXPECT_EQ(status(kOtherSide), kNiDown);
+  EXPECT_EQ(standing().cause_of(ni), NiCause::kBounces);
+  EXPECT_EQ(seen_by_client(kOtherSide), kNiDown);
+  pass(seconds(14));
+  EXPECT_EQ(status(kOtherSide), kNiDown);
+  pass(seconds(4));
+  EXPECT_EQ(status(kOtherSide), kNiUp);
+  EXPECT_EQ(seen_by_client(kOtherSide), kNiUp);
+}
+
 TEST_F(NodeStandings, AnNiThatLostSomeHealthGetsItBackUnlessItsDeviceHasFailed) {
   Ni& ni = *router_.coordinator.local().ni(kOtherSide);
   ni.health.set(700);

@@ -153,6 +153,39 @@ TEST(HealthRules, a_recovery_ping_in_vain_costs_the_peer_alone) {
   EXPECT_EQ(judge(end).local, kDemerit) << "which is ours alone";
 }
 
+// Other than with the kernel: a few peers that are silent do not take an NI down that works.
+TEST(HealthRules, a_network_timeout_costs_an_ni_on_which_others_are_heard_nothing) {
+  MessageEnd end = failed(Health::kNetworkTimeout);
+  end.ni_works = true;
+  EXPECT_EQ(judge(end).local, kNone);
+  EXPECT_EQ(judge(end).peer, kDemerit);
+  end.health = Health::kLocalTimeout;
+  EXPECT_EQ(judge(end).local, kDemerit);
+}
+
+TEST(HealthRules, what_has_not_left_may_go_again_however_it_failed) {
+  MessageEnd end = failed(Health::kRemoteError);
+  EXPECT_FALSE(judge(end).resend);
+  end.unsent = true;
+  EXPECT_TRUE(judge(end).resend);
+  end.peer_nis = 1;
+  EXPECT_FALSE(judge(end).resend) << "there is no other way";
+}
+
+TEST(HealthRules, what_is_forwarded_goes_again_only_if_it_has_not_left) {
+  for (const Health health : {Health::kRemoteDropped, Health::kLocalDropped}) {
+    MessageEnd end = failed(health);
+    end.forwarded = true;
+    EXPECT_FALSE(judge(end).resend);
+    end.unsent = true;
+    EXPECT_TRUE(judge(end).resend);
+    end.peer_nis = end.local_nis = 1;
+    EXPECT_TRUE(judge(end).resend) << "by another gateway";
+    end.no_resend = true;
+    EXPECT_FALSE(judge(end).resend);
+  }
+}
+
 TEST(HealthRules, a_message_without_a_path_blames_the_other_side_only_if_nothing_leads_there) {
   EXPECT_EQ(health_of_no_path(Errc::kNoRoute), Health::kRemoteError);
   EXPECT_EQ(health_of_no_path(Errc::kInvalid), Health::kLocalError);
