@@ -39,6 +39,7 @@ void Sender::send_again(Message& message) {
     ++message.retries;
   }
   --core_.ni_users[message.ni->number];
+  if (message.routed) bring_source(message);
   message.result = {};
   message.ni = nullptr;
   message.hop = nullptr;

@@ -24,12 +24,14 @@ void Sender::make_forward(Message& message, Receive& receive) {
   message.kept = receive.forwarding.keeper != nullptr;
 }
 
-// Its path was chosen when its header came. No deadline: what its users can wait for only they
-// know (lustre-release lnet/lnet/lib-move.c: lnet_check_message_drop()).
+// Its path was chosen when its header came, and is chosen anew if an attempt by it failed. No
+// deadline: what its users can wait for only they know (lustre-release lnet/lnet/lib-move.c:
+// lnet_check_message_drop()).
 void Sender::launch_forward(Message& message) {
   Receive& receive = *message.answers;
   const bool has_way = core_.forwarder.has_way(receive);
-  if (!has_way || (message.detours > 0 && Forwarder::is_down(receive))) {
+  const bool failed = message.retries > 0;
+  if (!has_way || failed || (message.detours > 0 && Forwarder::is_down(receive))) {
     PeerNi* const target = core_.shared.directory->find(message.target.nid);
     if (target == nullptr)
       return send_away(message, core_.shared.coordinator, ParcelStep::kWantPeer);

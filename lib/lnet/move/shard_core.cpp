@@ -52,11 +52,23 @@ void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
   outbox.add(parcel, to);
 }
 
-// The kernel also sends again what it forwards, and what ends because a peer or an interface is
-// taken away. Of both some may have left, and whoever gets it twice has no means to tell.
-bool ShardCore::may_go_again(const Message& message) {
-  if (message.routed || message.result.quarantined || message.result.status) return false;
-  return message.result.status.error() != Errc::kShutdown;
+// The kernel sends again what it forwards by the class of the failure, and what ends because a peer
+// or an interface is taken away. Of both some may have left, and whoever gets it twice has no means
+// to tell: what is forwarded goes again only if its LND vouches that nothing has left.
+bool ShardCore::may_go_again(const Message& message) const {
+  const Ending& result = message.result;
+  if (result.quarantined || result.status) return false;
+  if (result.status.error() == Errc::kShutdown) return false;
+  return !message.routed || (result.unsent && has_other_way(message));
+}
+
+// For a forwarded message: another NI of ours, another NID of the hop's peer, another gateway.
+bool ShardCore::has_other_way(const Message& message) const {
+  const PeerNi& hop = *message.hop;
+  const Net* const net = local().net(hop.net);
+  if (net != nullptr && net->nis.size() > 1) return true;
+  if (!message.next_hop_is_router) return forwarder.may_avoid(hop, false, message.header);
+  return has_others(hop) || ways_to(message.header.destination.net(), hop).by_others;
 }
 
 void ShardCore::judge_sent_slowly(Ni& ni, Message& message) {
@@ -68,6 +80,7 @@ void ShardCore::judge_sent_slowly(Ni& ni, Message& message) {
                  .ni_works = ni.heard_ns.get() > message.since.time_since_epoch().count(),
                  .recovery = message.recovery,
                  .no_resend = !may_go_again(message),
+                 .forwarded = message.routed,
                  .retries = message.retries};
   const HealthVerdict verdict = judge(end, ni, *message.hop);
   message.result.again = verdict.resend;

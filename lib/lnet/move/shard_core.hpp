@@ -270,7 +270,8 @@ struct ShardCore {
   void tell_of_ni() const;
 
  private:
-  [[nodiscard]] static bool may_go_again(const Message& message);
+  [[nodiscard]] bool may_go_again(const Message& message) const;
+  [[nodiscard]] bool has_other_way(const Message& message) const;
   void want_well(PeerNi& ni, bool rivals);
   void judge_sent_slowly(Ni& ni, Message& message);
   void judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health);

@@ -100,6 +100,58 @@ TEST(ForwardWays, WhatWaitsForABufferEndsWhereThereIsNoOther) {
   rig.expect_conserved();
 }
 
+// Its LND vouches for that. Once each, by the gateway whose health is better.
+TEST(ForwardWays, WhatFailedBeforeItLeftTakesTheOtherOne) {
+  for (const unsigned shards : {1U, 2U}) {
+    const auto home = static_cast<ShardId>(shards - 1);
+    TwoWays rig({.shards = shards}, home);
+    rig.set_alive(kByBackup, true);
+    rig.set_alive(kByServer, false);
+    rig.settle();
+    EXPECT_EQ(rig.forward(kClient, kFar, 5000, {1, 1}), RxVerdict::kReceive);
+    ASSERT_EQ(rig.held_for(kBackup, home), 1U);
+    rig.set_alive(kByServer, true);
+    const auto refused = std::unexpected(Errc::kRefused);
+    rig.end(0, {.status = refused, .health = Health::kRemoteDropped, .unsent = true}, home);
+    EXPECT_EQ(rig.held_for(kServer, home), 1U);
+    EXPECT_EQ(rig.held_for(kBackup, home), 0U);
+    EXPECT_EQ(rig.statistic(Statistic::kResendCount), 1U);
+    rig.end_all();
+    EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 1U);
+    EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
+    rig.expect_conserved();
+  }
+}
+
+TEST(ForwardWays, WhatMayHaveLeftDoesNotGoAgain) {
+  TwoWays rig({});
+  rig.set_alive(kByBackup, true);
+  for (const Health health :
+       {Health::kRemoteDropped, Health::kLocalDropped, Health::kLocalTimeout}) {
+    EXPECT_EQ(rig.forward(kClient, kFar, 5000, {1, 1}), RxVerdict::kReceive);
+    rig.end(0, {.status = std::unexpected(Errc::kReset), .health = health});
+    EXPECT_TRUE(rig.out().held.empty());
+  }
+  EXPECT_EQ(rig.statistic(Statistic::kResendCount), 0U);
+  rig.expect_conserved();
+}
+
+TEST(ForwardWays, WhatFailsAtEachGatewayEndsAfterSoManyRetries) {
+  TwoWays rig({});
+  rig.set_alive(kByBackup, true);
+  EXPECT_EQ(rig.forward(kClient, kFar, 5000, {1, 1}), RxVerdict::kReceive);
+  const auto retries = static_cast<std::uint64_t>(rig.node.shared().parameters.retry_count.get());
+  for (std::uint64_t i = 0; i <= retries; ++i) {
+    ASSERT_EQ(rig.out().held.size(), 1U);
+    const auto refused = std::unexpected(Errc::kRefused);
+    rig.end(0, {.status = refused, .health = Health::kRemoteDropped, .unsent = true});
+  }
+  EXPECT_TRUE(rig.out().held.empty());
+  EXPECT_EQ(rig.statistic(Statistic::kResendCount), retries);
+  EXPECT_EQ(rig.statistic(Statistic::kFailedResends), 1U);
+  rig.expect_conserved();
+}
+
 TEST(ForwardWays, WhatIsBeingReceivedTakesTheOtherOne) {
   TwoWays rig({});
   ASSERT_EQ(rig.offer(kClient, kFar, 5000, {1, 1}).verdict, RxVerdict::kReceive);
