@@ -65,6 +65,14 @@ struct StreamFacts {
   std::uint32_t napi_id = 0;
 };
 
+// How a live stream does, for whoever looks at many of them.
+struct StreamProgress {
+  std::uint64_t unacknowledged_bytes = 0;  // as in StreamFacts
+  // Retransmissions, or probes of a window that is closed, that the peer's TCP has left unanswered
+  // in a row. A peer that does not read answers them.
+  std::uint32_t unanswered = 0;
+};
+
 // All that can be told of a live stream, for people. Zero where the driver does not know.
 struct StreamDetails {
   StreamAddresses addresses;
@@ -182,6 +190,10 @@ class StreamDriver {
   // Cold. False if this is no address of this machine's, or no longer. The port does not matter.
   [[nodiscard]] virtual bool is_local(const SocketAddress& address) const = 0;
   [[nodiscard]] virtual StreamFacts facts(StreamId stream) const = 0;
+  // Cold. Two system calls.
+  [[nodiscard]] virtual StreamProgress progress(StreamId stream) const {
+    return {.unacknowledged_bytes = facts(stream).unacknowledged_bytes};
+  }
   // Cold: some ten system calls. Nothing is known of streams that have closed.
   [[nodiscard]] virtual StreamDetails details(StreamId /*stream*/) const { return {}; }
   [[nodiscard]] virtual CounterView counters() const = 0;

@@ -255,6 +255,7 @@ bool SockLnd::idle() const {
 
 unsigned SockLnd::flush(Instant now) {
   unsigned work = timers_.advance(now);
+  watch_outage(now);
   bring_old();
   // What a connection brings (an attempt that has opened, a decision) its peer acts on below, and
   // what that puts on connections goes out in the second round.
@@ -276,6 +277,23 @@ unsigned SockLnd::flush(Instant now) {
   report();
   check_interface(now);
   return work;
+}
+
+// Messages do not wait for the timeout of connections that lead nowhere. Those of which nothing has
+// left may go by another interface.
+void SockLnd::watch_outage(Instant now) {
+  if (interface_.up) [[likely]] {
+    interface_.given_up = false;
+    interface_.down_since = Instant::max();
+    return;
+  }
+  if (config_.down_grace == Duration{} || interface_.given_up) return;
+  if (interface_.down_since == Instant::max()) interface_.down_since = now;
+  if (now < interface_.down_since + config_.down_grace) return;
+  interface_.given_up = true;
+  for (std::uint32_t i = 0; i < peers_.capacity(); ++i) {
+    if (peers_.is_lent(i)) look_at(peers_.at(i));
+  }
 }
 
 // That our address has gone shows when something fails; from then on we look until it is back.
@@ -301,7 +319,11 @@ void SockLnd::tell_interface(Errc cause) {
 Instant SockLnd::next_deadline() const {
   if (!fresh_.empty() || !busy_.empty() || !kept_before_.empty()) return Instant::min();
   const bool look = interface_.suspected || interface_.gone;
-  return look ? std::min(timers_.next_deadline(), interface_.again_at) : timers_.next_deadline();
+  const Instant next =
+      look ? std::min(timers_.next_deadline(), interface_.again_at) : timers_.next_deadline();
+  if (interface_.up || interface_.given_up || config_.down_grace == Duration{}) return next;
+  if (interface_.down_since == Instant::max()) return Instant::min();
+  return std::min(next, interface_.down_since + config_.down_grace);
 }
 
 }  // namespace plnet::socklnd

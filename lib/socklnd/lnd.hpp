@@ -48,6 +48,11 @@ struct SockLndConfig {
   // 0: none does. For less than 128 KiB a copy is cheaper than waiting, two options and a pipe.
   std::uint32_t relay_bytes_min = 0;
   // Payloads up to this size may be copied on their way out; 0: the LND reads no payload.
+  // How long our interface may be down before its connections are closed; 0: they stay, and TCP may
+  // get over it.
+  Duration down_grace{};
+  // How long the peer's TCP may leave unanswered what ours sends; 0: as long as all else.
+  Duration silence_max{};
   std::uint32_t copied_bytes_max = Outgoing::kCopiedPayloadMax;
   Instant start{};
   Complaints* complaints = nullptr;  // null: nobody wants to hear
@@ -111,6 +116,10 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   // Timers are in whole quarters of timeouts; this is fine enough.
   static constexpr Duration kTick = std::chrono::milliseconds(5);
   static constexpr Duration kKeepaliveAgain = std::chrono::seconds(10);
+  // Less is what any network loses now and then.
+  static constexpr std::uint32_t kUnansweredLeast = 2;
+  // While something is under way that may be lost.
+  static constexpr Duration kLookForSilence = std::chrono::seconds(1);
   // Between two looks at our own address: a few system calls.
   static constexpr Duration kInterfaceAgain = std::chrono::seconds(1);
 
@@ -129,6 +138,8 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   void end_all(TransmitQueue& queue, Errc cause, Health health, Left left = Left::kPerhaps);
   void check_interface(Instant now);
   void tell_interface(Errc cause);
+  [[nodiscard]] bool is_given_up() const { return interface_.given_up; }
+  void watch_outage(Instant now);
 
   // lnd_peers.cpp: what a flush does for a peer
   void serve(Peer& peer, Instant now);
@@ -153,6 +164,8 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   void check_connection(Connection& connection, Instant now);
   void check_transfer(Connection& connection, Instant now);
   bool ask_acknowledged(Connection& connection);
+  bool note_acknowledged(Connection& connection, std::uint64_t under_way);
+  void leave_interface(Peer& peer);
   void send_keepalive(Peer& peer, Instant now);
   void arm(Peer& peer, Instant now);
   void on_peer_timer(Peer& peer);
@@ -269,6 +282,8 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
     bool suspected = false;  // something has failed since the last look
     bool gone = false;       // as seen then
     bool up = true;          // as the core was told
+    bool given_up = false;   // for so long it was not that its connections were closed
+    Instant down_since = Instant::max();
     Instant again_at = Instant::min();
   };
   Interface interface_;

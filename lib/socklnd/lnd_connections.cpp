@@ -415,7 +415,8 @@ void SockLnd::end_receive(Connection& connection, Errc cause) {
     core_.on_received(handle_of(connection), std::unexpected(Errc::kShutdown),
                       Health::kLocalAborted);
   } else {
-    core_.on_received(handle_of(connection), std::unexpected(Errc::kIo), Health::kRemoteError);
+    core_.on_received(handle_of(connection), std::unexpected(Errc::kIo),
+                      is_of_peer(cause) ? Health::kRemoteError : Health::kLocalError);
   }
 }
 

@@ -58,6 +58,8 @@ namespace plnet::socklnd {
   X(kClosedTcpTimeout, "closed_tcp_timeout", "connections", kCount, "TCP gave up on the peer")     \
   X(kClosedError, "closed_error", "connections", kCount, "ended by another error of TCP")          \
   X(kClosedTxStuck, "closed_send_stuck", "connections", kCount, "what we sent made no progress")   \
+  X(kClosedSilent, "closed_silent", "connections", kCount, "the peer's TCP did not answer")        \
+  X(kClosedNiDown, "closed_interface_down", "connections", kCount, "our interface stayed down")    \
   X(kClosedRxStuck, "closed_receive_stuck", "connections", kCount, "a message did not go on")      \
   X(kClosedFrame, "closed_bad_frame", "connections", kCount, "a frame of unknown type")            \
   X(kClosedCookies, "closed_bad_cookies", "connections", kCount, "acknowledged nothing of ours")   \

@@ -45,6 +45,7 @@ Instant came(const Transmit& transmit) {
 
 void SockLnd::serve(Peer& peer, Instant now) {
   if (shutting_down_ || peer.releasing) return finish(peer);
+  if (is_given_up()) leave_interface(peer);
   if (peer.closing) close_all(peer);
   if (!peer.waiting.empty()) stamp(peer, now);
   if (peer.sweep || peer.check) sweep(peer, now);
@@ -73,7 +74,7 @@ void SockLnd::serve(Peer& peer, Instant now) {
 // Old connections end before new ones are made, so that what the two sides know of each other is
 // not mixed up.
 bool SockLnd::may_try(Peer& peer, Instant now) const {
-  if (!peer.initiated || peer.satisfied || peer.is_userspace()) return false;
+  if (!peer.initiated || peer.satisfied || peer.is_userspace() || is_given_up()) return false;
   if (peer.attempt != nullptr || now < peer.retry_at) return false;
   bool closing = false;
   peer.connections.for_each([&](Connection& connection) {
@@ -158,6 +159,17 @@ void SockLnd::close_all(Peer& peer) {
     if (connection.state != State::kOpen) return;
     close_connection(connection, Id::kClosedSibling, peer.close_cause, false);
   });
+}
+
+// Our interface has been down for too long.
+void SockLnd::leave_interface(Peer& peer) {
+  peer.connections.for_each([&](Connection& connection) {
+    close_connection(connection, Id::kClosedNiDown, Errc::kNetworkDown, false);
+  });
+  end_all(peer.waiting, Errc::kNetworkDown, Health::kLocalDropped, Left::kNothing);
+  peer.attempt = nullptr;  // that it ends says nothing of the peer
+  peer.outcome = Outcome::kNone;
+  peer.initiated = false;
 }
 
 // lustre-release socklnd_cb.c: ksocknal_connect().
@@ -301,7 +313,11 @@ void SockLnd::check_connection(Connection& connection, Instant now) {
 
 // Whether its TCP has acknowledged more since.
 bool SockLnd::ask_acknowledged(Connection& connection) {
-  const std::uint64_t under_way = streams_.driver().facts(connection.stream).unacknowledged_bytes;
+  return note_acknowledged(connection,
+                           streams_.driver().progress(connection.stream).unacknowledged_bytes);
+}
+
+bool SockLnd::note_acknowledged(Connection& connection, std::uint64_t under_way) {
   const std::uint64_t acknowledged = connection.written - std::min(under_way, connection.written);
   const bool more = acknowledged > connection.acknowledged;
   if (more) connection.acknowledged = acknowledged;
@@ -334,9 +350,20 @@ std::uint64_t SockLnd::unsent_bytes(Instant since) {
 }
 
 void SockLnd::check_transfer(Connection& connection, Instant now) {
-  if (connection.written > connection.acknowledged && ask_acknowledged(connection)) {
-    connection.tx_progress = now;
-    connection.peer->heard = now;  // its TCP at least (ksnp_last_alive)
+  std::uint32_t unanswered = 0;
+  if (connection.written > connection.acknowledged) {
+    const StreamProgress progress = streams_.driver().progress(connection.stream);
+    unanswered = progress.unanswered;
+    if (note_acknowledged(connection, progress.unacknowledged_bytes)) {
+      connection.tx_progress = now;
+      connection.peer->heard = now;  // its TCP at least (ksnp_last_alive)
+    }
+  }
+  // A peer that reads slowly, or not at all, answers.
+  const bool silent = config_.silence_max > Duration{} && unanswered >= kUnansweredLeast;
+  if (silent && now - connection.tx_progress >= config_.silence_max) {
+    connection.stuck = true;
+    return close_connection(connection, Id::kClosedSilent, Errc::kTimedOut);
   }
   const bool sending = connection.has_to_send() || connection.written > connection.acknowledged;
   if (sending && now - connection.tx_progress >= timeout_) {
@@ -378,7 +405,10 @@ void SockLnd::arm(Peer& peer, Instant now) {
   Instant when = peer.earliest_deadline;
   if (!peer.connections.empty()) when = std::min(when, now + timeout_ / 4);
   peer.connections.for_each([&](const Connection& connection) {
-    if (connection.state != State::kClosing) when = std::min(when, connection.deadline);
+    if (connection.state == State::kClosing) return;
+    when = std::min(when, connection.deadline);
+    if (config_.silence_max > Duration{} && !connection.is_settled())
+      when = std::min(when, now + kLookForSilence);
   });
   if (const Transmit* const oldest = peer.waiting.front()) {
     when = std::min(when, came(*oldest) + timeout_);

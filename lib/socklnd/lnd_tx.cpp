@@ -75,7 +75,10 @@ Connection* SockLnd::choose_for_noop(Peer& peer, bool nonblocking) {
 }
 
 void SockLnd::enqueue(Connection& connection, Transmit& transmit) {
-  if (connection.is_settled()) connection.sent_since = true;
+  if (connection.is_settled()) {
+    connection.sent_since = true;
+    look_at(*connection.peer);  // for the time when it is to be acknowledged
+  }
   connection.queue.push(transmit);
   connection.queued_bytes += wire_bytes(connection.protocol, transmit);
   connection.last_post = ++posts_;

@@ -318,4 +318,8 @@ socklnd::StreamFacts FaultStreamDriver::facts(StreamId stream) const {
   return lower_->facts(stream);
 }
 
+socklnd::StreamProgress FaultStreamDriver::progress(StreamId stream) const {
+  return lower_->progress(stream);
+}
+
 }  // namespace plnet::drivers

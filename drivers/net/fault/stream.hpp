@@ -65,6 +65,7 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
     return lower_->is_local(address);
   }
   [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
+  [[nodiscard]] socklnd::StreamProgress progress(StreamId stream) const override;
   [[nodiscard]] socklnd::StreamDetails details(StreamId stream) const override {
     return lower_->details(stream);
   }

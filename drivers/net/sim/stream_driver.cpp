@@ -217,6 +217,12 @@ socklnd::StreamFacts SimStreamDriver::facts(StreamId id) const {
   return facts;
 }
 
+socklnd::StreamProgress SimStreamDriver::progress(StreamId id) const {
+  const socklnd::StreamFacts known = facts(id);
+  return {.unacknowledged_bytes = known.unacknowledged_bytes,
+          .unanswered = static_cast<std::uint32_t>(known.retransmits)};
+}
+
 std::uint32_t SimStreamDriver::add_accepted(StreamEndId end) {
   counters_.add(Id::kAccepts);
   const std::uint32_t index = add_stream(end);

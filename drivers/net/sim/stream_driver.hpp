@@ -67,6 +67,7 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   void discard(const socklnd::DetachedStream& stream) override;
   [[nodiscard]] bool is_local(const socklnd::SocketAddress& address) const override;
   [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
+  [[nodiscard]] socklnd::StreamProgress progress(StreamId stream) const override;
   [[nodiscard]] CounterView counters() const override { return counters_.view(); }
 
   unsigned poll(Instant now) override;

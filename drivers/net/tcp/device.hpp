@@ -102,6 +102,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   void discard(const socklnd::DetachedStream& stream) override;
   [[nodiscard]] bool is_local(const socklnd::SocketAddress& address) const override;
   [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
+  [[nodiscard]] socklnd::StreamProgress progress(StreamId stream) const override;
   [[nodiscard]] socklnd::StreamDetails details(StreamId stream) const override;
   [[nodiscard]] CounterView counters() const override { return stats_.view(); }
 

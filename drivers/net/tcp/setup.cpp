@@ -144,6 +144,12 @@ StreamFacts TcpDevice::facts(StreamId id) const {
   return facts_of(connection->socket.get());
 }
 
+socklnd::StreamProgress TcpDevice::progress(StreamId id) const {
+  const TcpConnection* const connection = connections_.find(id);
+  if (connection == nullptr || !connection->open()) return {};
+  return progress_of(connection->socket.get());
+}
+
 socklnd::StreamDetails TcpDevice::details(StreamId id) const {
   const TcpConnection* const connection = connections_.find(id);
   if (connection == nullptr || connection->closing) return {};

@@ -26,6 +26,7 @@ using socklnd::StreamAddresses;
 using socklnd::StreamDetails;
 using socklnd::StreamFacts;
 using socklnd::StreamOptions;
+using socklnd::StreamProgress;
 
 namespace {
 
@@ -244,6 +245,13 @@ StreamFacts facts_of(int descriptor) {
           .retransmits = info.tcpi_total_retrans,
           .round_trip_usec = info.tcpi_rtt,
           .napi_id = option_of(descriptor, SOL_SOCKET, SO_INCOMING_NAPI_ID)};
+}
+
+// Linux net/ipv4/tcp_timer.c: both begin anew with whatever the peer's TCP answers.
+StreamProgress progress_of(int descriptor) {
+  const tcp_info info = tcp_info_of(descriptor);
+  return {.unacknowledged_bytes = unacknowledged_of(descriptor),
+          .unanswered = std::max<std::uint32_t>(info.tcpi_retransmits, info.tcpi_probes)};
 }
 
 StreamDetails details_of(int descriptor) {

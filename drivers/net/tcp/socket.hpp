@@ -79,6 +79,7 @@ inline constexpr std::uint32_t kUsualBurst = 45 * 1448;
 // As TCP has measured it, at first between SYN and its answer.
 [[nodiscard]] Duration round_trip_of(int descriptor);
 [[nodiscard]] socklnd::StreamFacts facts_of(int descriptor);
+[[nodiscard]] socklnd::StreamProgress progress_of(int descriptor);
 [[nodiscard]] socklnd::StreamDetails details_of(int descriptor);
 
 }  // namespace plnet::drivers

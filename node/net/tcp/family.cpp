@@ -51,6 +51,8 @@ Outcome<std::unique_ptr<FamilyHost>> TcpFamily::open(const FamilyParts& parts) c
                           .options = *options,
                           .busy_poll = {sockets.busy_poll_usec, sockets.busy_poll_budget},
                           .relay_bytes_min = sockets.relay_bytes_min,
+                          .down_grace = std::chrono::milliseconds(sockets.down_grace_msec),
+                          .silence_max = std::chrono::seconds(sockets.silence_sec),
                           .congestion_control = sockets.congestion_control});
 }
 

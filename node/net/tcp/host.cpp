@@ -62,6 +62,8 @@ class TcpMaker final : public NetworkMaker {
         .peers_max = setup_.peers,
         .connections_max = tcp_.streams_max(),
         .relay_bytes_min = tcp_.relay_bytes_min(),
+        .down_grace = tcp_.down_grace(),
+        .silence_max = tcp_.silence_max(),
         .start = setup_.clock->now(),
         .complaints = &tcp_.place(shard).complaints()};
     return std::make_unique<socklnd::EnrolledLnd>(config, port, tcp_.place(shard).inbox());

@@ -33,6 +33,8 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
     std::size_t streams_max = 4096;
     drivers::BusyPoll busy_poll{};
     std::uint32_t relay_bytes_min = 0;
+    Duration down_grace{};   // of SockLndConfig
+    Duration silence_max{};  // likewise
     std::string congestion_control{drivers::TcpCongestion::kAuto};
   };
 
@@ -86,6 +88,8 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   [[nodiscard]] const TcpOptions& options() const { return parts_.options; }
   [[nodiscard]] std::size_t streams_max() const { return parts_.streams_max; }
   [[nodiscard]] std::uint32_t relay_bytes_min() const { return parts_.relay_bytes_min; }
+  [[nodiscard]] Duration down_grace() const { return parts_.down_grace; }
+  [[nodiscard]] Duration silence_max() const { return parts_.silence_max; }
   // Whether this process may bind ports below 1024.
   [[nodiscard]] bool privileged() const { return privileged_; }
   // The system's error if it refuses busy polling, else "". TCP works without it.

@@ -52,6 +52,22 @@ constexpr std::array kTcpKeys{
         .high = 1'048'576,  // LNet's largest payload
         .unit = "bytes",
         .binding = PLNET_SECTION_FIELD(TcpSettings, relay_bytes_min)},
+    Key{.name = "down_grace_msec",
+        .kind = KeyKind::kInteger,
+        .help = "How long an NI is down (its link or its address) until its connections are closed "
+                "and messages take other NIs; 0 = they stay open.",
+        .low = 0,
+        .high = 600'000,  // longer than any timeout of the LND
+        .unit = "milliseconds",
+        .binding = PLNET_SECTION_FIELD(TcpSettings, down_grace_msec)},
+    Key{.name = "silence_sec",
+        .kind = KeyKind::kInteger,
+        .help = "How long a peer's TCP may leave unanswered what we send until the connection is "
+                "closed; one that reads slowly answers. 0 = as long as sock_timeout.",
+        .low = 0,
+        .high = 3600,
+        .unit = "seconds",
+        .binding = PLNET_SECTION_FIELD(TcpSettings, silence_sec)},
     Key{.name = "congestion_control",
         .kind = KeyKind::kText,
         .help = "Of connections: a name of the system's; system = the one it has by default; auto "

@@ -20,6 +20,10 @@ struct TcpSettings {
   std::uint32_t busy_poll_budget = 0;  // 0: the system's
   // The least size of a routed payload that goes from socket to socket; 0: none does.
   std::uint32_t relay_bytes_min = 131072;
+  // How long an NI is down until its connections are closed; 0: they stay.
+  std::uint32_t down_grace_msec = 1000;
+  // How long a peer's TCP may leave what we send unanswered; 0: the LND's timeout.
+  std::uint32_t silence_sec = 5;
   // "auto": the system's default, or cubic if that one paces and the peer is near; "system"; or a
   // name.
   std::string congestion_control = "auto";

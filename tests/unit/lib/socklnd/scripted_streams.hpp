@@ -30,6 +30,7 @@ class ScriptedStreams final : public StreamDriver {
     bool ended = false;
     Errc cause = Errc::kClosed;
     unsigned acknowledged_now = 0;
+    StreamProgress progress{};
     // With `relays`.
     Bytes inbox;  // arrived and not read
     std::size_t awaited = 0;
@@ -155,6 +156,7 @@ class ScriptedStreams final : public StreamDriver {
   void discard(const DetachedStream&) override { ++discarded; }
   bool is_local(const SocketAddress&) const override { return local; }
   StreamFacts facts(StreamId) const override { return {}; }
+  StreamProgress progress(StreamId stream) const override { return streams[stream.index].progress; }
   CounterView counters() const override { return {}; }
 
   std::vector<Stream> streams;
@@ -211,13 +213,20 @@ class ScriptedStreams final : public StreamDriver {
   StreamEvents& events_;
 };
 
+// As in SockLndConfig.
+struct LndPatience {
+  Duration down_grace{};
+  Duration silence_max{};
+};
+
 // One LND. `peer` has connected to it on a stream for each type that was asked for.
 class ScriptedLnd {
  public:
   static constexpr std::uint64_t kCoreBytes = 1U << 16U;
 
   explicit ScriptedLnd(const Tunables& tunables, Protocol the_protocol = Protocol::kV3,
-                       unsigned drop_percent = 100, LaneEnd* lanes = nullptr)
+                       unsigned drop_percent = 100, LaneEnd* lanes = nullptr,
+                       const LndPatience& patience = {})
       : protocol(the_protocol), bytes_(kCoreBytes), switch_(64), driver(switch_) {
     PLNET_CHECK(arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).has_value(), "room");
     switch_.set_driver(driver);
@@ -233,7 +242,9 @@ class ScriptedLnd {
                          .tunables = tunables,
                          .lanes = lanes,
                          .peers_max = 4,
-                         .connections_max = 16};
+                         .connections_max = 16,
+                         .down_grace = patience.down_grace,
+                         .silence_max = patience.silence_max};
     config.start = now;
     lnd = std::make_unique<SockLnd>(config, *core, switch_);
     core->attach(*lnd);

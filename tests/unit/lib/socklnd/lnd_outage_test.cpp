@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of connections that lead nowhere: our interface stays down, or the peer's TCP does
+// not answer.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/socklnd/scripted_streams.hpp"
+
+namespace plnet::socklnd::lnd_outage_test {
+namespace {
+
+using std::chrono::seconds;
+using Id = SockLndCounters::Id;
+
+class PatientLnd : public ScriptedLnd {
+ public:
+  PatientLnd(unsigned drop_percent, const LndPatience& patience)
+      : ScriptedLnd({}, Protocol::kV3, drop_percent, nullptr, patience) {}
+};
+
+constexpr LndPatience kShort{.down_grace = seconds(1), .silence_max = seconds(5)};
+
+// A message that waits on a connection of which the socket is full, behind one that it has begun.
+std::uint32_t fill(PatientLnd& node) {
+  const std::uint32_t stream = node.arrive(ConnectionType::kBulkOut);
+  (void)node.arrive(ConnectionType::kControl);
+  node.driver.at(stream).room = 1000;
+  node.core->put(node.peer, 5000, false);
+  node.core->put(node.peer, 5000, false);
+  node.turn();
+  return stream;
+}
+
+TEST(SocklndOutage, OneThatStaysDownLosesItsConnectionsAndMessagesTakeOthers) {
+  PatientLnd node(100, kShort);
+  (void)fill(node);
+  node.lnd->set_usable(false);
+  node.turn();
+  EXPECT_LE(node.lnd->next_deadline(), node.now + seconds(1));
+  node.pass(std::chrono::milliseconds(750));
+  EXPECT_TRUE(node.core->completions().empty()) << "it may be back at once";
+  node.pass(seconds(1));
+  EXPECT_EQ(node.lnd->count(Id::kClosedNiDown), 2U);
+  EXPECT_EQ(node.lnd->count(Id::kOpen), 0U);
+  const auto& ended = node.core->completions();
+  ASSERT_EQ(ended.size(), 2U);
+  EXPECT_EQ(ended[0].health, Health::kLocalError);
+  EXPECT_FALSE(ended[0].unsent);
+  EXPECT_EQ(ended[1].health, Health::kLocalDropped);
+  EXPECT_TRUE(ended[1].unsent);
+  node.core->put(node.peer, 10, false);
+  node.pass(seconds(1));
+  ASSERT_EQ(ended.size(), 3U) << "nor does it wait for a connection";
+  EXPECT_TRUE(ended[2].unsent);
+  EXPECT_EQ(node.driver.connects, 0U);
+  EXPECT_EQ(std::ranges::count(node.core->notices(), lnet::PeerNotice::kDown), 0)
+      << "it says nothing of the peer";
+  node.lnd->set_usable(true);
+  node.core->put(node.peer, 10, false);
+  node.turn();
+  EXPECT_EQ(node.driver.connects, 1U);
+}
+
+TEST(SocklndOutage, OneThatIsBackInTimeKeepsItsConnections) {
+  for (const LndPatience& patience : {kShort, LndPatience{}}) {
+    PatientLnd node(100, patience);
+    const std::uint32_t stream = fill(node);
+    node.lnd->set_usable(false);
+    node.pass(patience.down_grace == Duration{} ? seconds(10) : Duration(seconds(1)) / 2);
+    node.lnd->set_usable(true);
+    node.pass(seconds(3));
+    EXPECT_EQ(node.lnd->count(Id::kOpen), 2U);
+    node.driver.give_room(stream, SIZE_MAX);
+    node.turn();
+    EXPECT_EQ(node.core->tally().sent, 2U);
+  }
+}
+
+TEST(SocklndOutage, AnAttemptEndsWithTheInterfaceAndSaysNothingOfThePeer) {
+  PatientLnd node(100, kShort);
+  node.core->put(node.peer, 10, false);
+  node.turn();
+  ASSERT_EQ(node.driver.connects, 1U);
+  node.lnd->set_usable(false);
+  node.pass(seconds(3));
+  ASSERT_EQ(node.core->completions().size(), 1U);
+  EXPECT_EQ(node.core->completions()[0].health, Health::kLocalDropped);
+  EXPECT_TRUE(node.core->completions()[0].unsent);
+  EXPECT_TRUE(node.core->notices().empty());
+}
+
+TEST(SocklndSilence, APeerWhoseTcpDoesNotAnswerIsFoundOutSoon) {
+  PatientLnd node(100, kShort);
+  const std::uint32_t stream = fill(node);
+  node.pass(seconds(15));  // and settled
+  EXPECT_EQ(node.lnd->count(Id::kOpen), 2U);
+  node.driver.give_room(stream, 1000);
+  node.driver.at(stream).progress = {.unacknowledged_bytes = 900, .unanswered = 4};
+  node.pass(seconds(3));
+  EXPECT_EQ(node.lnd->count(Id::kOpen), 2U);
+  node.pass(seconds(5));
+  EXPECT_EQ(node.lnd->count(Id::kClosedSilent), 1U);
+  EXPECT_EQ(node.lnd->count(Id::kOpen), 0U);
+  const auto& ended = node.core->completions();
+  ASSERT_EQ(ended.size(), 2U);
+  EXPECT_EQ(ended[0].health, Health::kNetworkTimeout);
+  EXPECT_TRUE(ended[1].unsent);
+}
+
+TEST(SocklndSilence, OneThatDoesNotReadAnswers) {
+  PatientLnd node(100, kShort);
+  const std::uint32_t stream = fill(node);
+  node.driver.at(stream).progress = {.unacknowledged_bytes = 900, .unanswered = 1};
+  node.pass(seconds(45));
+  EXPECT_EQ(node.lnd->count(Id::kOpen), 2U);
+  node.pass(seconds(20));
+  EXPECT_EQ(node.lnd->count(Id::kClosedTxStuck), 1U) << "for as long as the timeout says";
+}
+
+}  // namespace
+}  // namespace plnet::socklnd::lnd_outage_test
