@@ -107,6 +107,13 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
   lnet::RxDecision decision;
   Instant rx_progress{};
   Instant rx_paused{};  // as of the last look: what we did not read is not late
+  // Since when the payload that comes in is looked at, and what had been read by then.
+  struct Pace {
+    std::uint32_t generation = 0;  // of its message
+    std::uint64_t read = 0;
+    Instant since{};
+  };
+  Pace pace;
 
   void push_noop(std::uint64_t cookie) {
     PLNET_CHECK(noops < kNoopPlaces, "reading stops before there are too many");

@@ -53,6 +53,9 @@ struct SockLndConfig {
   Duration down_grace{};
   // How long the peer's TCP may leave unanswered what ours sends; 0: as long as all else.
   Duration silence_max{};
+  // The least bytes a second of a payload that comes in, else its connection is closed: it occupies
+  // a router buffer, or memory of ours. 0: whatever makes some progress within the timeout.
+  std::uint32_t payload_rate_min = 0;
   std::uint32_t copied_bytes_max = Outgoing::kCopiedPayloadMax;
   Instant start{};
   Complaints* complaints = nullptr;  // null: nobody wants to hear
@@ -120,6 +123,8 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   static constexpr std::uint32_t kUnansweredLeast = 2;
   // While something is under way that may be lost.
   static constexpr Duration kLookForSilence = std::chrono::seconds(1);
+  // Over how long the pace of a payload is taken: longer than a network loses packets for.
+  static constexpr Duration kPaceSpan = std::chrono::seconds(10);
   // Between two looks at our own address: a few system calls.
   static constexpr Duration kInterfaceAgain = std::chrono::seconds(1);
 
@@ -164,6 +169,7 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   void check_connection(Connection& connection, Instant now);
   void check_transfer(Connection& connection, Instant now);
   bool ask_acknowledged(Connection& connection);
+  [[nodiscard]] bool is_slow(Connection& connection, Instant now) const;
   bool note_acknowledged(Connection& connection, std::uint64_t under_way);
   void leave_interface(Peer& peer);
   void send_keepalive(Peer& peer, Instant now);

@@ -60,6 +60,7 @@ namespace plnet::socklnd {
   X(kClosedTxStuck, "closed_send_stuck", "connections", kCount, "what we sent made no progress")   \
   X(kClosedSilent, "closed_silent", "connections", kCount, "the peer's TCP did not answer")        \
   X(kClosedNiDown, "closed_interface_down", "connections", kCount, "our interface stayed down")    \
+  X(kClosedSlow, "closed_slow", "connections", kCount, "a payload came too slowly")                \
   X(kClosedRxStuck, "closed_receive_stuck", "connections", kCount, "a message did not go on")      \
   X(kClosedFrame, "closed_bad_frame", "connections", kCount, "a frame of unknown type")            \
   X(kClosedCookies, "closed_bad_cookies", "connections", kCount, "acknowledged nothing of ours")   \

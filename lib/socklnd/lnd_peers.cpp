@@ -349,6 +349,22 @@ std::uint64_t SockLnd::unsent_bytes(Instant since) {
   return bytes;
 }
 
+// A payload that is read is taken at once, so its pace is the peer's. Looked at for as long as it
+// lasts, a span at a time; other messages, and what we do not read, have none.
+bool SockLnd::is_slow(Connection& connection, Instant now) const {
+  const bool reads = connection.rx == Rx::kReceiving && !connection.paused();
+  if (config_.payload_rate_min == 0 || !reads) return false;
+  Connection::Pace& pace = connection.pace;
+  const bool same = pace.generation == connection.generation && connection.rx_paused < pace.since;
+  const bool full = now - pace.since >= kPaceSpan;
+  if (same && !full) return false;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - pace.since).count();
+  const auto wanted = static_cast<std::uint64_t>(seconds) * config_.payload_rate_min;
+  const bool slow = same && connection.read - pace.read < wanted;
+  pace = {.generation = connection.generation, .read = connection.read, .since = now};
+  return slow;
+}
+
 void SockLnd::check_transfer(Connection& connection, Instant now) {
   std::uint32_t unanswered = 0;
   if (connection.written > connection.acknowledged) {
@@ -369,6 +385,10 @@ void SockLnd::check_transfer(Connection& connection, Instant now) {
   if (sending && now - connection.tx_progress >= timeout_) {
     connection.stuck = true;
     return close_connection(connection, Id::kClosedTxStuck, Errc::kTimedOut);
+  }
+  if (is_slow(connection, now)) {
+    complain(*connection.peer, Id::kClosedSlow);
+    return close_connection(connection, Id::kClosedSlow, Errc::kTimedOut);
   }
   if (connection.paused()) connection.rx_paused = now;
   const bool receiving = !connection.framing.at_boundary() && !connection.paused();
@@ -407,7 +427,8 @@ void SockLnd::arm(Peer& peer, Instant now) {
   peer.connections.for_each([&](const Connection& connection) {
     if (connection.state == State::kClosing) return;
     when = std::min(when, connection.deadline);
-    if (config_.silence_max > Duration{} && !connection.is_settled())
+    const bool paced = config_.payload_rate_min > 0 && connection.rx == Rx::kReceiving;
+    if (paced || (config_.silence_max > Duration{} && !connection.is_settled()))
       when = std::min(when, now + kLookForSilence);
   });
   if (const Transmit* const oldest = peer.waiting.front()) {

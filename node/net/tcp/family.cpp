@@ -53,6 +53,7 @@ Outcome<std::unique_ptr<FamilyHost>> TcpFamily::open(const FamilyParts& parts) c
                           .relay_bytes_min = sockets.relay_bytes_min,
                           .down_grace = std::chrono::milliseconds(sockets.down_grace_msec),
                           .silence_max = std::chrono::seconds(sockets.silence_sec),
+                          .payload_rate_min = sockets.payload_rate_min,
                           .congestion_control = sockets.congestion_control});
 }
 

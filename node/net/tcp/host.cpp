@@ -64,6 +64,7 @@ class TcpMaker final : public NetworkMaker {
         .relay_bytes_min = tcp_.relay_bytes_min(),
         .down_grace = tcp_.down_grace(),
         .silence_max = tcp_.silence_max(),
+        .payload_rate_min = tcp_.payload_rate_min(),
         .start = setup_.clock->now(),
         .complaints = &tcp_.place(shard).complaints()};
     return std::make_unique<socklnd::EnrolledLnd>(config, port, tcp_.place(shard).inbox());

@@ -35,6 +35,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
     std::uint32_t relay_bytes_min = 0;
     Duration down_grace{};   // of SockLndConfig
     Duration silence_max{};  // likewise
+    std::uint32_t payload_rate_min = 0;
     std::string congestion_control{drivers::TcpCongestion::kAuto};
   };
 
@@ -90,6 +91,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   [[nodiscard]] std::uint32_t relay_bytes_min() const { return parts_.relay_bytes_min; }
   [[nodiscard]] Duration down_grace() const { return parts_.down_grace; }
   [[nodiscard]] Duration silence_max() const { return parts_.silence_max; }
+  [[nodiscard]] std::uint32_t payload_rate_min() const { return parts_.payload_rate_min; }
   // Whether this process may bind ports below 1024.
   [[nodiscard]] bool privileged() const { return privileged_; }
   // The system's error if it refuses busy polling, else "". TCP works without it.

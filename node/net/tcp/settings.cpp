@@ -68,6 +68,15 @@ constexpr std::array kTcpKeys{
         .high = 3600,
         .unit = "seconds",
         .binding = PLNET_SECTION_FIELD(TcpSettings, silence_sec)},
+    Key{.name = "payload_rate_min",
+        .kind = KeyKind::kInteger,
+        .help =
+            "A payload that comes in more slowly for 10 s loses its connection, and with it the "
+            "router buffer that it occupies; 0 = any progress within sock_timeout will do.",
+        .low = 0,
+        .high = 1'048'576,  // a busy network gives one of many payloads no more
+        .unit = "bytes per second",
+        .binding = PLNET_SECTION_FIELD(TcpSettings, payload_rate_min)},
     Key{.name = "congestion_control",
         .kind = KeyKind::kText,
         .help = "Of connections: a name of the system's; system = the one it has by default; auto "

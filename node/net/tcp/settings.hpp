@@ -24,6 +24,8 @@ struct TcpSettings {
   std::uint32_t down_grace_msec = 1000;
   // How long a peer's TCP may leave what we send unanswered; 0: the LND's timeout.
   std::uint32_t silence_sec = 5;
+  // The least pace of a payload that comes in, else its connection is closed; 0: any.
+  std::uint32_t payload_rate_min = 16384;
   // "auto": the system's default, or cubic if that one paces and the peer is near; "system"; or a
   // name.
   std::string congestion_control = "auto";

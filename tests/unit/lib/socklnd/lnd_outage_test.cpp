@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of connections that lead nowhere: our interface stays down, or the peer's TCP does
-// not answer.
+// What becomes of connections that lead nowhere: our interface stays down, the peer's TCP does not
+// answer, a payload comes too slowly.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -116,6 +116,41 @@ TEST(SocklndSilence, OneThatDoesNotReadAnswers) {
   EXPECT_EQ(node.lnd->count(Id::kOpen), 2U);
   node.pass(seconds(20));
   EXPECT_EQ(node.lnd->count(Id::kClosedTxStuck), 1U) << "for as long as the timeout says";
+}
+
+// A payload of 9000 bytes that comes at some pace; until it is there or its connection is closed.
+void drip(PatientLnd& node, std::size_t bytes_a_second) {
+  const std::uint32_t stream = node.arrive(ConnectionType::kBulkIn);
+  const Bytes whole = node.message(0, 9000);
+  std::size_t said = 200;
+  (void)node.driver.say(stream, std::span(whole).first(said));
+  while (said < whole.size() && node.lnd->count(Id::kOpen) > 0) {
+    node.pass(seconds(1));
+    if (node.lnd->count(Id::kOpen) == 0) return;
+    const std::size_t more = std::min(bytes_a_second, whole.size() - said);
+    (void)node.driver.say(stream, std::span(whole).subspan(said, more));
+    said += more;
+  }
+  node.pass(seconds(1));
+}
+
+TEST(SocklndPace, APayloadThatDripsLosesItsConnection) {
+  PatientLnd node(0, {.payload_rate_min = 200});
+  const Instant began = node.now;
+  drip(node, 100);
+  EXPECT_EQ(node.lnd->count(Id::kClosedSlow), 1U);
+  EXPECT_EQ(node.lnd->count(Id::kOpen), 0U);
+  EXPECT_EQ(node.core->tally().puts, 0U);
+  EXPECT_LE(node.now - began, seconds(30));
+}
+
+TEST(SocklndPace, OneThatComesFastEnoughOrToANodeThatDoesNotMindIsTaken) {
+  for (const std::uint32_t least : {0U, 200U}) {
+    PatientLnd node(0, {.payload_rate_min = least});
+    drip(node, 300);
+    EXPECT_EQ(node.lnd->count(Id::kOpen), 1U);
+    EXPECT_EQ(node.core->tally().puts, 1U);
+  }
 }
 
 }  // namespace

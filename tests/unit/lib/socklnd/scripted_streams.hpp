@@ -217,6 +217,7 @@ class ScriptedStreams final : public StreamDriver {
 struct LndPatience {
   Duration down_grace{};
   Duration silence_max{};
+  std::uint32_t payload_rate_min = 0;
 };
 
 // One LND. `peer` has connected to it on a stream for each type that was asked for.
@@ -244,7 +245,8 @@ class ScriptedLnd {
                          .peers_max = 4,
                          .connections_max = 16,
                          .down_grace = patience.down_grace,
-                         .silence_max = patience.silence_max};
+                         .silence_max = patience.silence_max,
+                         .payload_rate_min = patience.payload_rate_min};
     config.start = now;
     lnd = std::make_unique<SockLnd>(config, *core, switch_);
     core->attach(*lnd);

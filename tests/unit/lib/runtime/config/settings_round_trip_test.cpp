@@ -80,6 +80,7 @@ Settings some_settings(Dice& dice) {
       .relay_bytes_min = dice.below(1'048'577),
       .down_grace_msec = dice.below(600'001),
       .silence_sec = dice.below(3'601),
+      .payload_rate_min = dice.below(1'048'577),
       .congestion_control = kControls[dice.below(kControls.size())]};
   settings.selftest = {.enable = dice.coin(),
                        .session_timeout_sec = dice.below(86'401),
@@ -132,7 +133,8 @@ TEST(SettingsExport, LooksLikeTheFile) {
             R"("lnet":{"peers":4096,"messages":0,"receives":0,"descriptors":0,)"
             R"("placement":"lustre-2.17"},)"
             R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0,"relay_bytes_min":131072,)"
-            R"("down_grace_msec":1000,"silence_sec":5,"congestion_control":"auto"},)"
+            R"("down_grace_msec":1000,"silence_sec":5,"payload_rate_min":16384,)"
+            R"("congestion_control":"auto"},)"
             R"("kfi":{"library":"libcxi.so.1","interfaces":[]},)"
             R"("o2ib":{"connections":1024,"nis":0},)"
             R"("selftest":{"enable":0,"session_timeout_sec":100,"client_mib":64,)"
