@@ -55,7 +55,7 @@ HealthVerdict judge_success(const MessageEnd& end) {
 
 bool may_resend(const MessageEnd& end, Blame blame) {
   if (!end.sent || end.recovery || end.no_resend) return false;
-  if (end.forwarded) return end.unsent;
+  if (end.forwarded) return true;
   // With one interface the next attempt would meet the same fate.
   return blame == Blame::kLocal ? end.local_nis > 1 : end.peer_nis > 1;
 }
@@ -83,7 +83,8 @@ HealthVerdict judge(const MessageEnd& end) {
     verdict.peer = HealthChange::kDemerit;
     verdict.recover_peer = true;
   }
-  if ((rule.resend || end.unsent) && may_resend(end, rule.blame)) {
+  const bool is_worth_it = end.forwarded ? end.unsent : rule.resend;
+  if (is_worth_it && may_resend(end, rule.blame)) {
     verdict.resend = end.retries < end.retries_max;
     verdict.retries_exhausted = !verdict.resend && end.retries_max != 0;
   }

@@ -163,17 +163,16 @@ TEST(HealthRules, a_network_timeout_costs_an_ni_on_which_others_are_heard_nothin
   EXPECT_EQ(judge(end).local, kDemerit);
 }
 
-TEST(HealthRules, what_has_not_left_may_go_again_however_it_failed) {
+// What the kernel gives up at once is no sign of life of another interface either.
+TEST(HealthRules, what_is_ours_goes_again_by_its_class_alone) {
   MessageEnd end = failed(Health::kRemoteError);
-  EXPECT_FALSE(judge(end).resend);
   end.unsent = true;
-  EXPECT_TRUE(judge(end).resend);
-  end.peer_nis = 1;
-  EXPECT_FALSE(judge(end).resend) << "there is no other way";
+  EXPECT_FALSE(judge(end).resend);
 }
 
 TEST(HealthRules, what_is_forwarded_goes_again_only_if_it_has_not_left) {
-  for (const Health health : {Health::kRemoteDropped, Health::kLocalDropped}) {
+  for (const Health health :
+       {Health::kRemoteDropped, Health::kRemoteError, Health::kLocalDropped}) {
     MessageEnd end = failed(health);
     end.forwarded = true;
     EXPECT_FALSE(judge(end).resend);
