@@ -45,6 +45,8 @@ class NodePing final : public EventHandler {
   [[nodiscard]] bool has_left(const PingRequest& request) { return exchanges_.has_left(&request); }
   // Descriptors that are out, those of earlier pings as well.
   [[nodiscard]] std::uint32_t out() const { return out_; }
+  // Pings and pushes that can be under way at a time, whoever makes them.
+  [[nodiscard]] std::size_t slots() const { return exchanges_.capacity(); }
   // No descriptor of a ping is out.
   [[nodiscard]] bool quiet() const { return out_ == 0; }
 

@@ -149,9 +149,9 @@ void PeerRecovery::let_go(Entry& entry) {
 // wait behind it.
 bool PeerRecovery::may_begin(Entry& entry, Instant now) {
   // Who has no turn now has one when a ping of these is over.
-  if (under_way_ == kUnderWayMax) return false;
+  if (under_way_ >= under_way_max()) return false;
   const bool waits = now < entry.begun + kIntervalMax && pings_.has_left(entry);
-  if (!waits && pings_.out() < kOutMax) return true;
+  if (!waits && pings_.out() < out_max()) return true;
   entry.next = now + kFirst;
   next_look_ = std::min(next_look_, entry.next);
   return false;

@@ -46,10 +46,14 @@ class PeerRecovery {
   // A router serves some hundred servers, or its clients come back one by one; whoever finds no
   // room asks again with the next message that is refused.
   static constexpr std::size_t kPeerNisMax = 256;
-  // Of all slots for pings: discovery and `lnetctl ping` are to have theirs.
-  static constexpr std::size_t kUnderWayMax = 8;
-  // Also of those that were given up: an LND may hold on to one for a minute.
-  static constexpr std::uint32_t kOutMax = 24;
+  // One in so many of the slots for pings, or as many as that at least: discovery and `lnetctl
+  // ping` are to have theirs.
+  static constexpr std::size_t kUnderWayPart = 4;
+  static constexpr std::size_t kUnderWayLeast = 8;
+  // Also of those that were given up: an LND may hold on to one for a minute, and peers that are
+  // silent must not keep one that is back from its ping.
+  static constexpr std::size_t kOutPart = 2;
+  static constexpr std::size_t kOutLeast = 24;
   static constexpr Duration kFirst = std::chrono::seconds(1);
   static constexpr Duration kIntervalMax = std::chrono::seconds(60);
   // The system repeats a connection request four times until then.
@@ -83,6 +87,12 @@ class PeerRecovery {
     return look_at_all_ ? std::min(next_look_, next_look_at_all_) : next_look_;
   }
 
+  [[nodiscard]] std::size_t under_way_max() const {
+    return std::max(pings_.slots() / kUnderWayPart, kUnderWayLeast);
+  }
+  [[nodiscard]] std::size_t out_max() const {
+    return std::max(pings_.slots() / kOutPart, kOutLeast);
+  }
   [[nodiscard]] const RecoveryCounters& counters() const { return counters_; }
   // Whom it pings.
   [[nodiscard]] std::vector<Nid> targets() const;

@@ -201,7 +201,7 @@ TEST_F(Recovery, ManyTakeTurnsAndMoreThanThatAreRefused) {
     node_.coordinator.want_back(each);
   }
   pass(2);
-  EXPECT_EQ(count(Id::kPings), PeerRecovery::kUnderWayMax);
+  EXPECT_EQ(count(Id::kPings), PeerRecovery::kUnderWayLeast);
   pass(30);
   EXPECT_GE(count(Id::kPings), 20U);
   for (std::uint32_t i = 0; i < 20; ++i) {
@@ -211,6 +211,33 @@ TEST_F(Recovery, ManyTakeTurnsAndMoreThanThatAreRefused) {
 }
 
 // Whoever receives its answers gives the health back; here nobody does until the test does.
+// Each ping of a silent peer is with its LND for as long as that tries to connect.
+TEST(RecoveryBehindSilentPeers, OneThatIsBackIsFoundAtOnce) {
+  FakeNetwork network;
+  network.response_timeout = seconds(600);
+  CoordinatorLimits limits = small_limits();
+  limits.peers.peers = limits.peers.peer_nis = 256;
+  limits.exchanges = 256;
+  TestNode node(network, {kRouter}, limits);
+  const auto lose = [&](const Nid& nid) {
+    node.coordinator.peers().find(nid)->status.set(kNiDown);
+    node.coordinator.want_back(nid);
+  };
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    const Nid silent = Nid::of(NetType::kTcp, 0, 0x0a060000 + i);
+    (void)node.make_peer(silent);
+    lose(silent);
+  }
+  for (int i = 0; i < 40; ++i)
+    run(network, {&node}, seconds(1));
+  RawPeer back(network, {kServer});
+  (void)node.make_peer(kServer);
+  lose(kServer);
+  for (int i = 0; i < 2; ++i)
+    run(network, {&node}, seconds(1));
+  EXPECT_EQ(node.coordinator.peers().find(kServer)->status.get(), kNiUp);
+}
+
 TEST_F(Recovery, OneOfSeveralThatLostHealthIsPingedUntilItIsWell) {
   get_another_nid();
   ASSERT_EQ(node_.nids_of(kServer).size(), 2U);
