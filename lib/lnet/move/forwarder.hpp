@@ -136,6 +136,8 @@ class Forwarder {
   unsigned serve(BufferClass of);
   void start(Receive& receive);
   void stall(PeerPort& hop);
+  template <class Visit>
+  void for_each_without_ni_credit(Visit&& visit);
   void decide(Receive& receive, const Decision& decision);
   void ask_again(Receive& receive);
 

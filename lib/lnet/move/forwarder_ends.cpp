@@ -53,10 +53,25 @@ void Forwarder::end_waiting() {
   });
 }
 
+// The next hops of what waits on this shard for a credit of an interface.
+template <class Visit>
+void Forwarder::for_each_without_ni_credit(Visit&& visit) {
+  for (NiPort* const port : core_.ports) {
+    if (port == nullptr || port->tx_credits() >= 0) continue;
+    port->for_each_waiting([&](Message& message) {
+      PeerPort* const hop = message.hop == nullptr ? nullptr : core_.peers.find(*message.hop);
+      if (hop != nullptr && message.routed) visit(*hop);
+    });
+  }
+}
+
+// One that has nothing with its LND takes nothing, and others may hold the credits that it would
+// need: that says nothing of it.
 void Forwarder::sweep() {
   if (waits_for_buffer_ + waits_for_credit_ == 0) return;
   core_.sweep_wanted = true;
   bool stalled = false;
+  for_each_without_ni_credit([](PeerPort& hop) { ++hop.waits_for_ni; });
   core_.receives.for_each_lent([&](Receive& receive) {
     const Forwarding& forwarding = receive.forwarding;
     if (!receive.forwarded || !forwarding.has_buffer || forwarding.hop == nullptr) return;
@@ -64,12 +79,14 @@ void Forwarder::sweep() {
     if (!forwarding.is_handed) return;
     PeerPort& hop = *forwarding.hop;
     if (hop.hop.stalled || core_.now - hop.hop.moved < kHopStall) return;
+    if (hop.hop.handed <= hop.waits_for_ni + hop.waiting_count) return;
     const bool holds_up_client =
         forwarding.has_credit && forwarding.client->client.waiting_count > 0;
     if (!holds_up_client && !hop.hop.waits()) return;
     stall(hop);
     stalled = true;
   });
+  for_each_without_ni_credit([](PeerPort& hop) { hop.waits_for_ni = 0; });
   if (!stalled) return;
   core_.receives.for_each_lent([&](Receive& receive) {
     const Forwarding& forwarding = receive.forwarding;

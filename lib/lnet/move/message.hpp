@@ -48,7 +48,8 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   Ni* ni = nullptr;
   PeerNi* hop = nullptr;  // next hop
   bool has_peer_credit = false;
-  bool has_ni_credit = false;
+  bool has_ni_credit : 1 = false;
+  bool borrows_ni : 1 = false;  // that credit is one more than the interface has
 
   bool recovery = false;
   // Set by the shard that posted it; the message may be on its way through others meanwhile.

@@ -71,7 +71,7 @@ Message* NiPort::take_back() {
     message = static_cast<Message*>(out_[out_head_++ & out_mask_]);
   }
   if (message == nullptr || !message->has_ni_credit) return message;
-  message->has_ni_credit = false;
+  message->has_ni_credit = message->borrows_ni = false;
   credit_view_.set(++credits_);
   return message;
 }

@@ -38,13 +38,14 @@ class NiPort final : public LndUpcalls {
   [[nodiscard]] Ni& ni() { return ni_; }
   [[nodiscard]] const Ni& ni() const { return ni_; }
 
-  // False: none is left, the message waits here.
-  [[nodiscard]] bool take_credit(Message& message) {
+  // False: none is left, the message waits here. `may_borrow`: it goes all the same.
+  [[nodiscard]] bool take_credit(Message& message, bool may_borrow) {
     if (!limited_) return true;
     message.has_ni_credit = true;
     credit_view_.set(--credits_);
     credits_min_ = std::min(credits_min_, credits_);
-    if (credits_ >= 0) return true;
+    message.borrows_ni = credits_ < 0 && may_borrow;
+    if (credits_ >= 0 || may_borrow) return true;
     waiting_.push_back(message);
     return false;
   }
@@ -53,6 +54,10 @@ class NiPort final : public LndUpcalls {
     if (!message.has_ni_credit) return nullptr;
     message.has_ni_credit = false;
     credit_view_.set(++credits_);
+    if (message.borrows_ni) [[unlikely]] {
+      message.borrows_ni = false;
+      return nullptr;
+    }
     return static_cast<Message*>(waiting_.pop_front());
   }
 

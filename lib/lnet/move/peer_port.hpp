@@ -54,6 +54,8 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   bool starting = false;
   bool releasing = false;
   bool prompt = false;  // it took the last message that ended at once
+  // During a look at hops that may have stalled: messages that wait for a credit of an interface.
+  std::uint32_t waits_for_ni = 0;
 
   // Nearly all have one link: it lies here, and is found together with its port.
   alignas(kCacheLine) LndLink own_link;  // in use: names this port

@@ -48,7 +48,7 @@ inline Message& Sender::prepare(Message* message, MessageType type) {
   message->ni = nullptr;
   message->hop = nullptr;
   message->core_state = 0;
-  message->has_peer_credit = message->has_ni_credit = false;
+  message->has_peer_credit = message->has_ni_credit = message->borrows_ni = false;
   message->quarantine_over.store(false, std::memory_order_relaxed);
   return *message;
 }

@@ -120,6 +120,7 @@ class Sender {
   void end_at_home(Message& message);
   void end_at_home(Message& message, PeerPort* peer);
   void take_back_credit(PeerPort& peer, Message& message);
+  [[nodiscard]] bool is_only_one(const PeerPort* peer, const Message& message) const;
   void start_waiting(PeerPort& peer);
   void remove(PeerPort& peer, Message& message);
   static void publish(PeerPort& peer);

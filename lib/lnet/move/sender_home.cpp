@@ -115,6 +115,13 @@ void Sender::at_lane(Message& message) {
   at_lane(message, message.hop == nullptr ? nullptr : core_.peers.get(*message.hop));
 }
 
+// Its hop has nothing else under way: hops that take nothing hold the credits of the interface, and
+// one that does would wait for them. Where an interface lends, such a message goes all the same.
+bool Sender::is_only_one(const PeerPort* peer, const Message& message) const {
+  if (peer == nullptr || message.hop->home != core_.id) return false;
+  return message.ni->tunables.lends_credits && peer->under_way() == 1;
+}
+
 // Null `peer`: loopback, or no port is left for it.
 inline void Sender::at_lane(Message& message, PeerPort* peer) {
   NiPort* const port = core_.ports[message.ni->number];
@@ -130,7 +137,7 @@ inline void Sender::at_lane(Message& message, PeerPort* peer) {
     if (link->lanes != 0 && goes_by_other_lane(*link, *port, message)) return;
     message.next_hop = link;
   }
-  if (port->take_credit(message)) return hand_over(*port, message);
+  if (port->take_credit(message, is_only_one(peer, message))) return hand_over(*port, message);
   core_.causes.add(Cause::kHeldNiCredit);
 }
 

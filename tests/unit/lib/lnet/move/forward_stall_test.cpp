@@ -80,6 +80,44 @@ TEST(ForwardStall, ASlowHopIsNotStalledWhileAnythingMoves) {
   rig.expect_conserved();
 }
 
+// The other one has all credits of the interface, and would be blamed if nobody lent any.
+TEST(ForwardStall, AHopThatWaitsForCreditsThatAnotherHoldsIsNotStalled) {
+  Rig rig({.buffers = {{16, 16, 16}},
+           .tunables = {.peer_credits = 8, .peer_buffer_credits = 32, .credits = 4}});
+  for (std::uint32_t i = 1; i <= 4; ++i)
+    EXPECT_EQ(rig.forward(kClient, kServer, 10, {i, 1}), RxVerdict::kReceive);
+  std::uint32_t index = 4;
+  while (rig.forward(kOther, kBackup, 10, {++index, 1}) == RxVerdict::kReceive) {
+  }
+  ASSERT_EQ(rig.out().held.size(), 4U);
+  rig.pass(kHopStall * 3);
+  EXPECT_TRUE(rig.in().resumed.empty());
+  EXPECT_FALSE(rig.peer(kBackup)->hop.stalled);
+  EXPECT_EQ(rig.cause(Cause::kDroppedHopStalled), 0U);
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
+  rig.expect_conserved();
+}
+
+TEST(ForwardStall, WhereAnInterfaceLendsEachHopHasOneMessageUnderWay) {
+  Rig rig({.buffers = {{16, 16, 16}},
+           .tunables = {
+               .peer_credits = 8, .peer_buffer_credits = 32, .credits = 4, .lends_credits = true}});
+  for (std::uint32_t i = 1; i <= 6; ++i)
+    EXPECT_EQ(rig.forward(kClient, kServer, 10, {i, 1}), RxVerdict::kReceive);
+  ASSERT_EQ(rig.out().held.size(), 4U);
+  for (std::uint32_t i = 7; i <= 9; ++i) {
+    EXPECT_EQ(rig.forward(kOther, kBackup, 10, {i, 1}), RxVerdict::kReceive);
+    ASSERT_EQ(rig.out().held.size(), 5U);
+    EXPECT_EQ(rig.out().held[4]->next_hop->nid, kBackup);
+    rig.end(4);
+  }
+  ASSERT_EQ(rig.out().held.size(), 4U) << "none of those that wait took what was lent";
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 9U);
+  rig.expect_conserved();
+}
+
 // It has been handed nothing yet: a client stands still in the middle of a payload.
 TEST(ForwardStall, AHopThatWaitsForPayloadsIsNotStalled) {
   Rig rig({.buffers = {{8, 2, 8}}});
