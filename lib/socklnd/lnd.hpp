@@ -48,8 +48,8 @@ struct SockLndConfig {
   // 0: none does. For less than 128 KiB a copy is cheaper than waiting, two options and a pipe.
   std::uint32_t relay_bytes_min = 0;
   // Payloads up to this size may be copied on their way out; 0: the LND reads no payload.
-  // How long our interface may be down before its connections are closed; 0: they stay, and TCP may
-  // get over it.
+  // How long our interface may be down, or the peer's by its own word while its TCP does not
+  // answer, before its connections are closed; 0: they stay, and TCP may get over it.
   Duration down_grace{};
   // How long the peer's TCP may leave unanswered what ours sends; 0: as long as all else.
   Duration silence_max{};
@@ -169,6 +169,7 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   void check_connection(Connection& connection, Instant now);
   void check_transfer(Connection& connection, Instant now);
   bool ask_acknowledged(Connection& connection);
+  [[nodiscard]] Duration silence_max_of(const Peer& peer) const;
   [[nodiscard]] bool is_slow(Connection& connection, Instant now) const;
   bool note_acknowledged(Connection& connection, std::uint64_t under_way);
   void leave_interface(Peer& peer);

@@ -365,6 +365,12 @@ bool SockLnd::is_slow(Connection& connection, Instant now) const {
   return slow;
 }
 
+// A peer that says that its interface is down has as long as ours when we see its link go down.
+Duration SockLnd::silence_max_of(const Peer& peer) const {
+  const bool is_down = peer.link != nullptr && peer.link->is_down();
+  return is_down && config_.down_grace > Duration{} ? config_.down_grace : config_.silence_max;
+}
+
 void SockLnd::check_transfer(Connection& connection, Instant now) {
   std::uint32_t unanswered = 0;
   if (connection.written > connection.acknowledged) {
@@ -376,8 +382,9 @@ void SockLnd::check_transfer(Connection& connection, Instant now) {
     }
   }
   // A peer that reads slowly, or not at all, answers.
-  const bool silent = config_.silence_max > Duration{} && unanswered >= kUnansweredLeast;
-  if (silent && now - connection.tx_progress >= config_.silence_max) {
+  const Duration silence_max = silence_max_of(*connection.peer);
+  const bool silent = silence_max > Duration{} && unanswered >= kUnansweredLeast;
+  if (silent && now - connection.tx_progress >= silence_max) {
     connection.stuck = true;
     return close_connection(connection, Id::kClosedSilent, Errc::kTimedOut);
   }
@@ -424,11 +431,12 @@ void SockLnd::send_keepalive(Peer& peer, Instant now) {
 void SockLnd::arm(Peer& peer, Instant now) {
   Instant when = peer.earliest_deadline;
   if (!peer.connections.empty()) when = std::min(when, now + timeout_ / 4);
+  const bool watched = config_.silence_max > Duration{} || config_.down_grace > Duration{};
   peer.connections.for_each([&](const Connection& connection) {
     if (connection.state == State::kClosing) return;
     when = std::min(when, connection.deadline);
     const bool paced = config_.payload_rate_min > 0 && connection.rx == Rx::kReceiving;
-    if (paced || (config_.silence_max > Duration{} && !connection.is_settled()))
+    if (paced || (watched && !connection.is_settled()))
       when = std::min(when, now + kLookForSilence);
   });
   if (const Transmit* const oldest = peer.waiting.front()) {

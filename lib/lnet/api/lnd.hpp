@@ -15,10 +15,12 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/counters.hpp"
+#include "lib/base/relaxed.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/api/payload.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/wire/header.hpp"
+#include "lib/lnet/wire/ping_buffer.hpp"
 
 namespace plnet::lnet {
 
@@ -29,6 +31,11 @@ struct PeerLink {
   Nid nid;
   std::uint32_t pid = kLustrePid;
   void* lnd_peer = nullptr;  // the LND's; opaque to the core
+  // What is known of the interface, kNiUp or kNiDown; null: nothing.
+  const Relaxed<std::uint32_t>* status = nullptr;
+
+  // By its own word, if it is connected.
+  [[nodiscard]] bool is_down() const { return status != nullptr && status->get() != kNiUp; }
 };
 
 // A way to a peer: its connections, queue pairs or endpoint contexts on one shard. Lane 0 lies

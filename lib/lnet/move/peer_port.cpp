@@ -37,7 +37,9 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
 
 LndLink* PeerPorts::take_link(PeerPort& port) {
   LndLink* const link = port.own_link.port == nullptr ? &port.own_link : extra_links_.take();
-  if (link != nullptr) static_cast<PeerLink&>(*link) = {.nid = port.peer_ni->nid};
+  if (link != nullptr) {
+    static_cast<PeerLink&>(*link) = {.nid = port.peer_ni->nid, .status = &port.peer_ni->status};
+  }
   return link;
 }
 

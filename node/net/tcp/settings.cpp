@@ -54,8 +54,9 @@ constexpr std::array kTcpKeys{
         .binding = PLNET_SECTION_FIELD(TcpSettings, relay_bytes_min)},
     Key{.name = "down_grace_msec",
         .kind = KeyKind::kInteger,
-        .help = "How long an NI is down (its link or its address) until its connections are closed "
-                "and messages take other NIs; 0 = they stay open.",
+        .help =
+            "How long an NI is down (its link or its address, or by its own word a peer that does "
+            "not answer) until its connections are closed and messages take others; 0 = they stay.",
         .low = 0,
         .high = 600'000,  // longer than any timeout of the LND
         .unit = "milliseconds",

@@ -118,6 +118,20 @@ TEST(SocklndSilence, OneThatDoesNotReadAnswers) {
   EXPECT_EQ(node.lnd->count(Id::kClosedTxStuck), 1U) << "for as long as the timeout says";
 }
 
+TEST(SocklndSilence, OneThatSaysThatItIsDownHasLessTime) {
+  PatientLnd node(100, kShort);
+  const std::uint32_t stream = fill(node);
+  Relaxed<std::uint32_t> status{lnet::kNiUp};
+  node.core->link(node.peer).status = &status;
+  node.driver.at(stream).progress = {.unacknowledged_bytes = 900, .unanswered = 2};
+  node.pass(seconds(3));
+  EXPECT_EQ(node.lnd->count(Id::kOpen), 2U);
+  status.set(lnet::kNiDown);
+  node.pass(seconds(2));
+  EXPECT_EQ(node.lnd->count(Id::kClosedSilent), 1U);
+  node.core->link(node.peer).status = nullptr;
+}
+
 // A payload of 9000 bytes that comes at some pace; until it is there or its connection is closed.
 void drip(PatientLnd& node, std::size_t bytes_a_second) {
   const std::uint32_t stream = node.arrive(ConnectionType::kBulkIn);
