@@ -7,13 +7,18 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <vector>
+
+#include <sys/mman.h>
 
 #include "lib/base/check.hpp"
+#include "lib/base/map_cache.hpp"
 #include "lib/o2iblnd/queue_pair.hpp"
 
 namespace plnet::bench {
@@ -45,6 +50,34 @@ class NullRing {
   std::size_t tail_ = 0;
 };
 
+// A device that is told of memory at no cost, or at that of the system's: pages are pinned, which
+// is most of what ibv_reg_mr() does.
+class NullMapDevice final : public MapDevice {
+ public:
+  explicit NullMapDevice(const ArenaTable& arenas) : arenas_(arenas) {}
+  void pin(bool pins) { pins_ = pins; }
+
+  [[nodiscard]] Result<MapKeys> enter(std::uint32_t slot, const MapRegion& region) override {
+    if (slot >= regions_.size()) regions_.resize(slot + std::size_t{1});
+    regions_[slot] = region;
+    if (pins_ && ::mlock(place(region), region.bytes) != 0)
+      return std::unexpected(errc_of_errno(errno));
+    return MapKeys{.local = 2, .remote = 2};
+  }
+  void leave(std::uint32_t slot) override {
+    if (pins_) (void)::munlock(place(regions_[slot]), regions_[slot].bytes);
+  }
+
+ private:
+  [[nodiscard]] const std::byte* place(const MapRegion& region) const {
+    return arenas_.arena(region.arena).base + region.offset;
+  }
+
+  const ArenaTable& arenas_;
+  std::vector<MapRegion> regions_;
+  bool pins_ = false;
+};
+
 class NullVerbs final : public o2iblnd::VerbsDriver {
  public:
   using QueuePairId = o2iblnd::QueuePairId;
@@ -55,6 +88,7 @@ class NullVerbs final : public o2iblnd::VerbsDriver {
   // Chains are turned away this often, then taken again.
   void refuse(unsigned times) { refusals_ = times; }
   void move_bytes(bool moves) { moves_ = moves; }
+  [[nodiscard]] NullMapDevice& map_device() { return map_device_; }
 
   unsigned poll() {
     if (ready_) {
@@ -74,6 +108,7 @@ class NullVerbs final : public o2iblnd::VerbsDriver {
       --refusals_;
       return false;
     }
+    if (maps_.rules().arenas && !map(chain)) return false;
     if (moves_) {
       for (const o2iblnd::WorkRequest& write : chain.first(chain.size() - 1))
         place(write);
@@ -89,8 +124,15 @@ class NullVerbs final : public o2iblnd::VerbsDriver {
   }
   [[nodiscard]] Result<o2iblnd::RemoteKey> remote_key(const Fragment& fragment) override {
     const auto address = reinterpret_cast<std::uintptr_t>(arenas_.bytes(fragment).data());
-    return o2iblnd::RemoteKey{.key = 1, .address = address};
+    if (!maps_.maps(fragment.at.arena)) return o2iblnd::RemoteKey{.key = 1, .address = address};
+    const auto mapped = maps_.take(fragment, MapCache::Use::kOpen);
+    if (!mapped) return std::unexpected(mapped.error());
+    return o2iblnd::RemoteKey{
+        .key = mapped->keys.remote, .address = address, .mapping = mapped->slot};
   }
+  void release(std::uint32_t mapping) override { maps_.give(mapping, MapCache::Use::kOpen); }
+  void set_mapping(const MapRules& rules) override { maps_.set_rules(rules); }
+  [[nodiscard]] CounterView mapping_counters() const override { return maps_.counters(); }
   [[nodiscard]] Result<QueuePairId> connect(const o2iblnd::Ipv4Endpoint& local,
                                             const o2iblnd::Ipv4Endpoint& remote,
                                             const o2iblnd::QueuePairSize&,
@@ -122,6 +164,21 @@ class NullVerbs final : public o2iblnd::VerbsDriver {
   static constexpr QueuePairId kId{0, 1};
   static constexpr std::size_t kBurst = 32;
 
+  // As drivers/net/mlx does, but for the time: a chain has completed when it is posted.
+  [[nodiscard]] bool map(std::span<const o2iblnd::WorkRequest> chain) {
+    std::uint32_t last = MapCache::kNone;
+    for (const o2iblnd::WorkRequest& write : chain.first(chain.size() - 1)) {
+      for (std::size_t i = 0; i < write.piece_count; ++i) {
+        if (last != MapCache::kNone && maps_.region(last).covers(write.pieces[i])) continue;
+        const auto mapped = maps_.take(write.pieces[i], MapCache::Use::kOwn);
+        if (!mapped) return false;
+        if (last != MapCache::kNone) maps_.give(last, MapCache::Use::kOwn);
+        last = mapped->slot;
+      }
+    }
+    if (last != MapCache::kNone) maps_.give(last, MapCache::Use::kOwn);
+    return true;
+  }
   void take(const o2iblnd::WorkRequest& send, const ArenaTable& from) {
     PLNET_CHECK(!receives_.empty(), "credits see to it that there is a receive");
     const o2iblnd::ReceiveRequest receive = receives_.front();
@@ -147,6 +204,8 @@ class NullVerbs final : public o2iblnd::VerbsDriver {
 
   const ArenaTable& arenas_;
   o2iblnd::VerbsEvents& events_;
+  NullMapDevice map_device_{arenas_};
+  MapCache maps_{arenas_, map_device_};
   NullVerbs* other_ = nullptr;
   NullRing<o2iblnd::WorkCompletion> completions_{4096};
   NullRing<o2iblnd::ReceiveRequest> receives_{1024};
