@@ -106,8 +106,8 @@ class MlxRig final : public conformance::LndRig {
   unsigned quiet_turns_ = 0;
 };
 
-TEST_F(MlxLnd, PutsAndGetsOfAllSizes) {
-  MlxRig rig({}, small());
+void check_all_sizes(const O2ibLndConfig& config) {
+  MlxRig rig({}, config);
   const std::array<std::uint32_t, 13> sizes{0,    1,    63,    3976,   3977,   4095,     4096,
                                             4097, 8191, 65536, 131072, 999999, 1U << 20U};
   for (const std::uint32_t size : sizes) {
@@ -122,6 +122,19 @@ TEST_F(MlxLnd, PutsAndGetsOfAllSizes) {
   EXPECT_EQ(rig.b()->tally().puts, sizes.size());
   EXPECT_EQ(rig.a().tally().wrong_bytes + rig.b()->tally().wrong_bytes, 0U);
   EXPECT_EQ(rig.a().tally().failed + rig.b()->tally().failed, 0U);
+}
+
+TEST_F(MlxLnd, PutsAndGetsOfAllSizes) {
+  check_all_sizes(small());
+}
+
+TEST_F(MlxLnd, PutsAndGetsMappedOnDemand) {
+  O2ibLndConfig config = small();
+  config.tunables.map_on_demand = 2;
+  for (const int keeps : {1, 0}) {
+    config.tunables.fmr_cache = keeps;
+    check_all_sizes(config);
+  }
 }
 
 // Both dial at once: one connection remains, or both, and every message ends well.
