@@ -21,12 +21,15 @@ enum class TapWay : std::uint8_t {
   kDropped,   // it arrived and goes no further, or was to be sent and is not
 };
 
+inline constexpr Nid kNoNid = Nid::any();
+
+// Valid during the call only.
 struct TappedMessage {
   const MessageHeader& header;
   TapWay way = TapWay::kReceived;
   Cause cause = Cause::kReceiveFailed;  // of a drop
-  Nid interface = Nid::any();           // ours; any: none was chosen yet
-  Nid hop = Nid::any();                 // the neighbour; any: none was chosen yet
+  const Nid& interface = kNoNid;        // ours; any: none was chosen yet
+  const Nid& hop = kNoNid;              // the neighbour; any: none was chosen yet
   Payload payload{};                    // as much as is in memory; may be less than was sent
   Instant when{};                       // the turn of the shard
 };
@@ -36,6 +39,8 @@ class MessageTap {
   virtual ~MessageTap() = default;
   // Hot. On the shard's thread; must not block, and cannot change what becomes of the message.
   virtual void saw(const TappedMessage& message) = 0;
+  // The shard's turn ends: readers may wait for its messages.
+  virtual void end_turn() = 0;
   // Payloads have to be in memory: none is kept by its LND for the next hop.
   [[nodiscard]] virtual bool wants_payload() const = 0;
 };

@@ -215,8 +215,8 @@ struct ShardCore {
     tap_drop(receive.header, cause, receive.port->ni().nid, receive.from);
   }
   void tap_drop(const Message& message, Cause cause) {
-    tap_drop(message.header, cause, message.ni == nullptr ? Nid::any() : message.ni->nid,
-             message.hop == nullptr ? Nid::any() : message.hop->nid);
+    tap_drop(message.header, cause, message.ni == nullptr ? kNoNid : message.ni->nid,
+             message.hop == nullptr ? kNoNid : message.hop->nid);
   }
 
   // It arrived and goes no further.

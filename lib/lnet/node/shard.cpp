@@ -136,6 +136,8 @@ unsigned Shard::poll(Instant now) {
   if (core_.sweep_wanted && !sweep_timer_.running()) {
     core_.timers.start(sweep_timer_, now + kSweepInterval);
   }
+  if (MessageTap* const tap = core_.tap()) [[unlikely]]
+    tap->end_turn();
   return work;
 }
 

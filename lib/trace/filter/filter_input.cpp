@@ -55,22 +55,19 @@ void fill_rpc(const Rpc& rpc, const Record& record, FilterInput& input) {
 
 void fill_header(const Record& record, FilterInput& input) {
   input.record = record.header;
-  fill_type_area(input);
+  fill_type_area(static_cast<lnet::MessageType>(record.header.type), record.header.type_area,
+                 input);
 }
 
-// Hot on a node: no copy of the record is made.
-void fill_type_area(FilterInput& input) {
+// Hot on a node: fields are read in place.
+void fill_type_area(lnet::MessageType type, const std::array<std::byte, lnet::kTypeAreaBytes>& area,
+                    FilterInput& input) {
   input.present = 0;
   input.portal = input.offset = input.sink_length = 0;
   input.match_bits = input.header_data = 0;
-  const auto area = [&input]<class Area>(Area& copy) {
-    static_assert(sizeof copy == lnet::kTypeAreaBytes);
-    std::memcpy(&copy, input.record.type_area.data(), sizeof copy);
-  };
-  switch (static_cast<lnet::MessageType>(input.record.type)) {
+  switch (type) {
     case lnet::MessageType::kPut: {
-      lnet::PutArea put;
-      area(put);
+      const auto& put = *reinterpret_cast<const lnet::PutArea*>(area.data());
       input.portal = put.portal;
       input.match_bits = put.match_bits;
       input.offset = put.offset;
@@ -79,8 +76,7 @@ void fill_type_area(FilterInput& input) {
       break;
     }
     case lnet::MessageType::kGet: {
-      lnet::GetArea get;
-      area(get);
+      const auto& get = *reinterpret_cast<const lnet::GetArea*>(area.data());
       input.portal = get.portal;
       input.match_bits = get.match_bits;
       input.offset = get.source_offset;
@@ -89,8 +85,7 @@ void fill_type_area(FilterInput& input) {
       break;
     }
     case lnet::MessageType::kAck: {
-      lnet::AckArea ack;
-      area(ack);
+      const auto& ack = *reinterpret_cast<const lnet::AckArea*>(area.data());
       input.match_bits = ack.match_bits;
       input.present = kHasMatchBits;
       break;

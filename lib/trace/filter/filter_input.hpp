@@ -70,8 +70,9 @@ static_assert(offsetof(FilterInput, present) == 128 && offsetof(FilterInput, job
 
 // Fills the record and the fields of the type area, and says that no others are there.
 void fill_header(const Record& record, FilterInput& input);
-// The same of an input whose record is there.
-void fill_type_area(FilterInput& input);
+// The same of an input whose record is there: the fields of the type area.
+void fill_type_area(lnet::MessageType type, const std::array<std::byte, lnet::kTypeAreaBytes>& area,
+                    FilterInput& input);
 // Then, for filters that need it, the fields of the payload.
 void fill_content(const Message& message, FilterInput& input);
 

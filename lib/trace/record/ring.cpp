@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "lib/base/check.hpp"
 
@@ -17,6 +19,17 @@ constexpr std::size_t kRecordBytesMax = sizeof(RingSlot) + sizeof(RecordHeader) 
 // Small rings have fewer blocks, so that the longest record fits into one.
 constexpr std::uint64_t kBlockBytesMin = 8192;
 static_assert(kRecordBytesMax <= kBlockBytesMin && kRingBytesMin >= 4 * kBlockBytesMin);
+// A reader may lose so much more when it is overtaken.
+constexpr std::uint64_t kClaimBytes = 4096;
+// Readers need not wait for the end of a long turn.
+constexpr std::uint64_t kPublishBytes = 16384;
+constexpr std::uint64_t kFiller = std::uint64_t{1} << 32U;  // RingSlot::filler in its word
+static_assert(offsetof(RingSlot, bytes) == 8 && offsetof(RingSlot, filler) == 12);
+// The ring is larger than a near cache: its lines are asked for some records before they are used.
+constexpr std::uint64_t kPrefetchBytes = 1024;
+constexpr std::size_t kCacheLineBytes = 64;
+constexpr std::size_t kRecordLines =
+    (sizeof(RingSlot) + sizeof(RecordHeader) + kCacheLineBytes - 1) / kCacheLineBytes;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
   return (value + to - 1) / to * to;
@@ -28,6 +41,30 @@ bool is_ring_size(std::uint64_t bytes) {
 
 std::uint64_t block_bytes_of(std::uint64_t ring_bytes) {
   return std::max(ring_bytes / kRingBlocks, kBlockBytesMin);
+}
+
+// GCC knows the instruction only for some processors; all others take it as no operation.
+void prefetch_to_write(const RingWord* at) {
+#ifdef __x86_64__
+  asm volatile("prefetchw %0" : : "m"(*at));
+#else
+  __builtin_prefetch(at, 1);
+#endif
+}
+
+RingWord* put_words(RingWord* to, std::span<const std::byte> bytes) {
+  std::size_t at = 0;
+  for (; at + kWord <= bytes.size(); at += kWord) {
+    std::uint64_t word;
+    std::memcpy(&word, &bytes[at], kWord);
+    (to++)->store(word, std::memory_order_relaxed);
+  }
+  if (at < bytes.size()) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &bytes[at], bytes.size() - at);
+    (to++)->store(word, std::memory_order_relaxed);
+  }
+  return to;
 }
 
 }  // namespace
@@ -74,48 +111,59 @@ bool RingWriter::has_room(std::uint64_t end) {
   return end - reader_seen_ <= words_.size_bytes();
 }
 
-void RingWriter::put(std::uint64_t& position, std::span<const std::byte> bytes) {
-  const std::uint64_t mask = words_.size() - 1;
-  for (std::size_t at = 0; at < bytes.size(); at += kWord, position += kWord) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, &bytes[at], std::min(kWord, bytes.size() - at));
-    words_[position / kWord & mask].store(word, std::memory_order_relaxed);
-  }
+// Several records at once. A ring that keeps the oldest never claims what is not read yet.
+void RingWriter::claim(std::uint64_t end) {
+  std::uint64_t ahead = round_up(end, kClaimBytes);
+  if (control_->keep == Keep::kOldest) ahead = std::min(ahead, reader_seen_ + words_.size_bytes());
+  // Readers look at `claimed` after they copied: the fence keeps it ahead of the words.
+  claimed_ = ahead;
+  control_->claimed.store(ahead, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
 }
 
-bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> payload) {
+bool RingWriter::append(const RecordHeader& header, std::uint8_t interface,
+                        std::span<const std::byte> payload) {
   const std::uint64_t sequence = sequence_++;
-  control_->offered.store(sequence_, std::memory_order_relaxed);
   payload = payload.first(std::min<std::size_t>(payload.size(), kRingSnapMax));
   const std::uint64_t bytes =
       round_up(sizeof(RingSlot) + sizeof(RecordHeader) + payload.size(), kWord);
-  const std::uint64_t left = block_bytes_ - tail_ % block_bytes_;
+  const std::uint64_t left = block_bytes_ - (tail_ & (block_bytes_ - 1));
   const std::uint64_t filler = left < bytes ? left : 0;
   const std::uint64_t end = tail_ + filler + bytes;
   if (!has_room(end)) {
-    control_->dropped.store(control_->dropped.load(std::memory_order_relaxed) + 1,
-                            std::memory_order_relaxed);
+    ++dropped_;
     return false;
   }
-  // Readers look at `claimed` after they copied: the fence keeps it ahead of the words.
-  control_->claimed.store(end, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
+  if (end > claimed_) claim(end);
   if (filler > 0) {
-    // Less than a slot may be left: then its first words are in the ring and the rest is not read.
-    const RingSlot slot{sequence, static_cast<std::uint32_t>(filler), 1};
-    std::uint64_t position = tail_;
-    put(position, std::as_bytes(std::span(&slot, 1)).first(std::min(filler, sizeof slot)));
+    // Less than a slot may be left: then its first word is in the ring and the rest is not read.
+    at(tail_)[0].store(sequence, std::memory_order_relaxed);
+    if (filler > kWord) at(tail_)[1].store(filler | kFiller, std::memory_order_relaxed);
     tail_ += filler;
   }
-  const RingSlot slot{sequence, static_cast<std::uint32_t>(bytes), 0};
-  RecordHeader copy = header;
-  copy.captured = static_cast<std::uint32_t>(payload.size());
-  put(tail_, std::as_bytes(std::span(&slot, 1)));
-  put(tail_, std::as_bytes(std::span(&copy, 1)));
-  put(tail_, payload);
-  PLNET_CHECK(tail_ == end, "a record has the length that it was given room for");
-  control_->committed.store(end, std::memory_order_release);
+  RingWord* to = at(tail_);  // a record lies within a block
+  for (std::size_t line = 0; line < kRecordLines; ++line)
+    prefetch_to_write(at(end + kPrefetchBytes + line * kCacheLineBytes));
+  (to++)->store(sequence, std::memory_order_relaxed);
+  (to++)->store(bytes, std::memory_order_relaxed);
+  to = put_words(to, std::as_bytes(std::span(&header, 1)).first(offsetof(RecordHeader, captured)));
+  const std::uint64_t flags = std::uint64_t{std::to_underlying(header.direction)} |
+                              std::uint64_t{header.type} << 8U |
+                              std::uint64_t{header.cause} << 16U | std::uint64_t{interface} << 24U;
+  (to++)->store(payload.size() | flags << 32U, std::memory_order_relaxed);
+  put_words(to, payload);
+  tail_ = end;
+  if (tail_ - published_ >= kPublishBytes) publish();
   return true;
+}
+
+void RingWriter::publish() {
+  if (sequence_ == sequence_published_) return;
+  sequence_published_ = sequence_;
+  published_ = tail_;
+  control_->offered.store(sequence_, std::memory_order_relaxed);
+  control_->dropped.store(dropped_, std::memory_order_relaxed);
+  control_->committed.store(tail_, std::memory_order_release);
 }
 
 RingReader::RingReader(const RingControl* control, std::span<const RingWord> words)
@@ -160,8 +208,10 @@ void RingReader::copy(std::uint64_t position, std::span<std::byte> out) const {
 
 Result<std::optional<Record>> RingReader::next() {
   for (;;) {
-    const std::uint64_t committed = control_->committed.load(std::memory_order_acquire);
-    if (position_ >= committed) return std::optional<Record>();
+    if (position_ >= committed_) {
+      committed_ = control_->committed.load(std::memory_order_acquire);
+      if (position_ >= committed_) return std::optional<Record>();
+    }
     if (overtaken(position_)) {
       skip_to_block();
       continue;

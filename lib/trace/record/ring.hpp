@@ -42,7 +42,7 @@ struct RingControl {
   Keep keep = Keep::kNewest;
   std::uint32_t shard = 0;
 
-  // The writer's part.
+  // The writer's part. Readers poll it: it changes once for several records.
   alignas(kNoSharing) std::atomic<std::uint64_t> claimed{0};  // writes happen below this position
   std::atomic<std::uint64_t> committed{0};                    // records are whole below this one
   std::atomic<std::uint64_t> offered{0};                      // records that met the filter
@@ -84,21 +84,38 @@ class RingWriter {
   // Names an NI for the records of this ring. kNoSpace: there are 256 already.
   [[nodiscard]] Result<std::uint8_t> add_interface(const lnet::Nid& nid);
 
-  // False: there was no room, and the loss is counted. Payload beyond kRingSnapMax is cut.
-  bool write(const RecordHeader& header, std::span<const std::byte> payload);
+  // False: there was no room, and the loss is counted. Payload beyond kRingSnapMax is cut. Readers
+  // see the record after publish(), at the latest when some more have followed. `interface` stands
+  // for that of the header.
+  bool append(const RecordHeader& header, std::uint8_t interface,
+              std::span<const std::byte> payload);
+  void publish();
+  // Both.
+  bool write(const RecordHeader& header, std::span<const std::byte> payload) {
+    const bool written = append(header, header.interface, payload);
+    publish();
+    return written;
+  }
 
  private:
   RingWriter(RingControl* control, std::span<RingWord> words, const RingWord* reader_cursor);
   [[nodiscard]] bool has_room(std::uint64_t end);
-  void put(std::uint64_t& position, std::span<const std::byte> bytes);
+  void claim(std::uint64_t end);
+  [[nodiscard]] RingWord* at(std::uint64_t position) const {
+    return &words_[position / sizeof(RingWord) & (words_.size() - 1)];
+  }
 
   RingControl* control_;
   std::span<RingWord> words_;
   const RingWord* reader_cursor_;
   std::uint64_t block_bytes_;
   std::uint64_t tail_ = 0;
+  std::uint64_t claimed_ = 0;
+  std::uint64_t published_ = 0;
   std::uint64_t reader_seen_ = 0;
   std::uint64_t sequence_ = 0;
+  std::uint64_t sequence_published_ = 0;
+  std::uint64_t dropped_ = 0;
 };
 
 // Another process's end. Trusts nothing that it reads.
@@ -130,7 +147,8 @@ class RingReader {
   std::span<const RingWord> words_;
   std::uint64_t block_bytes_;
   std::uint64_t position_ = 0;
-  std::uint64_t expected_ = 0;  // sequence number
+  std::uint64_t committed_ = 0;  // as far as is known
+  std::uint64_t expected_ = 0;   // sequence number
   std::uint64_t lost_ = 0;
   std::vector<std::byte> copy_;
 };

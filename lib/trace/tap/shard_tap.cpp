@@ -13,6 +13,8 @@ namespace plnet::trace {
 
 namespace {
 
+constexpr std::uint32_t kTypeBeyondByte = 255;
+
 Direction direction_of(lnet::TapWay way) {
   switch (way) {
     case lnet::TapWay::kReceived: return Direction::kReceived;
@@ -22,19 +24,52 @@ Direction direction_of(lnet::TapWay way) {
   return Direction::kDropped;
 }
 
+template <class Word>
+std::uint64_t load(const void* bytes, std::size_t at) {
+  Word word;
+  std::memcpy(&word, static_cast<const std::byte*>(bytes) + at, sizeof word);
+  return word;
+}
+
+// The record is written by words: a reader of whole words waits for no narrower write before it.
+void set_record(const lnet::TappedMessage& message, std::uint64_t time_ns, std::size_t captured,
+                RecordHeader& record) {
+  auto* const words = reinterpret_cast<std::byte*>(&record);
+  const auto put = [words](std::size_t word, std::uint64_t value) {
+    std::memcpy(words + 8 * word, &value, sizeof value);
+  };
+  const lnet::MessageHeader& header = message.header;
+  put(0, time_ns);
+  for (std::size_t i = 0; i < lnet::kTypeAreaBytes / 8; ++i)
+    put(1 + i, load<std::uint64_t>(&header.type_area, 8 * i));
+  put(6, load<std::uint64_t>(&header.source, 0));
+  put(7, load<std::uint64_t>(&header.source, 8));
+  put(8, load<std::uint32_t>(&header.source, 16) | load<std::uint32_t>(&header.destination, 0)
+                                                       << 32U);
+  put(9, load<std::uint64_t>(&header.destination, 4));
+  put(10, load<std::uint64_t>(&header.destination, 12));
+  put(11, load<std::uint64_t>(&message.hop, 0));
+  put(12, load<std::uint64_t>(&message.hop, 8));
+  put(13, load<std::uint32_t>(&message.hop, 16) | std::uint64_t{header.source_pid} << 32U);
+  put(14, std::uint64_t{header.destination_pid} | std::uint64_t{header.payload_length} << 32U);
+  const std::uint64_t type = std::min(std::to_underlying(header.type), kTypeBeyondByte);
+  put(15, captured | std::uint64_t{std::to_underlying(direction_of(message.way))} << 32U |
+              type << 40U | std::uint64_t{std::to_underlying(message.cause)} << 48U);
+}
+
 }  // namespace
 
 static_assert(ShardTap::kContentBytes <= kRingSnapMax);
 
-void ShardCapture::write_owner(RecordHeader& header, const lnet::Nid& interface,
+void ShardCapture::write_owner(const RecordHeader& header, const lnet::Nid& interface,
                                std::span<const std::byte> payload) {
   if (interface != known_interface_) {
-    const auto number = ring_.add_interface(interface);
+    const auto number = ring_.add_interface(interface.is_any() ? lnet::Nid{} : interface);
     known_interface_ = interface;
     known_number_ = number.value_or(0);
   }
-  header.interface = known_number_;
-  (void)ring_.write(header, payload.first(std::min<std::size_t>(payload.size(), snap_bytes_)));
+  (void)ring_.append(header, known_number_,
+                     payload.first(std::min<std::size_t>(payload.size(), snap_bytes_)));
 }
 
 ShardTap::ShardTap(const ArenaTable& arenas, const std::atomic<std::int64_t>& wall_offset_ns,
@@ -71,8 +106,8 @@ std::span<const std::byte> ShardTap::read(const lnet::Payload& payload) {
   return had == 0 ? first : std::span<const std::byte>(gathered_).first(had);
 }
 
-void ShardTap::fill(std::span<const std::byte> payload) {
-  fill_type_area(input_);
+void ShardTap::fill(const lnet::TappedMessage& message, std::span<const std::byte> payload) {
+  fill_type_area(message.header.type, message.header.type_area, input_);
   if (!decodes_) return;
   const Record record{input_.record, payload};
   fill_content(decode(record), input_);
@@ -80,24 +115,23 @@ void ShardTap::fill(std::span<const std::byte> payload) {
 
 // The record is made where filters look at it.
 void ShardTap::saw(const lnet::TappedMessage& message) {
-  RecordHeader& header = input_.record;
   const auto since_start =
       std::chrono::duration_cast<std::chrono::nanoseconds>(message.when.time_since_epoch());
-  header.time_ns = static_cast<std::uint64_t>(since_start.count() +
-                                              wall_offset_ns_.load(std::memory_order_relaxed));
-  set_header(message.header, header);
-  header.hop = message.hop;
-  header.direction = direction_of(message.way);
-  header.cause = static_cast<std::uint8_t>(message.cause);
+  const auto time_ns = static_cast<std::uint64_t>(since_start.count() +
+                                                  wall_offset_ns_.load(std::memory_order_relaxed));
   const auto payload = payload_bytes_ == 0 ? std::span<const std::byte>() : read(message.payload);
-  header.captured = static_cast<std::uint32_t>(payload.size());
-  if (has_filter_) fill(payload);
-  const lnet::Nid interface = message.interface.is_any() ? lnet::Nid{} : message.interface;
+  set_record(message, time_ns, payload.size(), input_.record);
+  if (has_filter_) fill(message, payload);
   for (ShardCapture* const each : captures_) {
     const RecordFilter* const filter = each->filter();
     if (filter != nullptr && !filter->matches(input_)) continue;
-    each->write_owner(header, interface, payload);
+    each->write_owner(input_.record, message.interface, payload);
   }
+}
+
+void ShardTap::end_turn() {
+  for (ShardCapture* const each : captures_)
+    each->publish_owner();
 }
 
 }  // namespace plnet::trace

@@ -27,14 +27,16 @@ class ShardCapture {
 
   [[nodiscard]] const RecordFilter* filter() const { return filter_; }
   [[nodiscard]] std::uint32_t snap_bytes() const { return snap_bytes_; }
-  void write_owner(RecordHeader& header, const lnet::Nid& interface,
+  void write_owner(const RecordHeader& header, const lnet::Nid& interface,
                    std::span<const std::byte> payload);
+  // Readers see what was written.
+  void publish_owner() { ring_.publish(); }
 
  private:
   RingWriter ring_;
   const RecordFilter* const filter_;
   const std::uint32_t snap_bytes_;
-  lnet::Nid known_interface_ = lnet::Nid::any();
+  lnet::Nid known_interface_{};  // of no message
   std::uint8_t known_number_ = 0;
 };
 
@@ -48,11 +50,12 @@ class ShardTap final : public lnet::MessageTap {
            std::vector<ShardCapture*> captures);
 
   void saw(const lnet::TappedMessage& message) override;
+  void end_turn() override;
   [[nodiscard]] bool wants_payload() const override { return payload_bytes_ > 0; }
 
  private:
   [[nodiscard]] std::span<const std::byte> read(const lnet::Payload& payload);
-  void fill(std::span<const std::byte> payload);
+  void fill(const lnet::TappedMessage& message, std::span<const std::byte> payload);
 
   const ArenaTable& arenas_;
   const std::atomic<std::int64_t>& wall_offset_ns_;

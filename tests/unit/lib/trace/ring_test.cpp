@@ -98,6 +98,26 @@ TEST(TraceRing, OvertakenReaderCountsAllItLost) {
   EXPECT_EQ(reader.offered(), kRecords);
 }
 
+TEST(TraceRing, ShowsRecordsWhenTheyArePublished) {
+  const Memory memory;
+  auto writer = RingWriter::create(memory.span(), {}).value();
+  auto reader = RingReader::attach(memory.span()).value();
+  EXPECT_TRUE(writer.append(numbered(1), 7, payload_of(1, 10)));
+  EXPECT_FALSE(reader.next().value().has_value());
+  EXPECT_EQ(reader.offered(), 0U);
+  writer.publish();
+  EXPECT_EQ(reader.offered(), 1U);
+  const auto record = reader.next().value();
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->header.interface, 7);
+  EXPECT_TRUE(is_whole(*record));
+  // A long turn is shown in parts.
+  for (std::uint64_t i = 0; i < 200; ++i)
+    EXPECT_TRUE(writer.append(numbered(i), 0, {}));
+  EXPECT_TRUE(reader.next().value().has_value());
+  EXPECT_GT(reader.offered(), 100U);
+}
+
 TEST(TraceRing, KeepsOldestWithoutReaderCursor) {
   const Memory memory;
   auto writer = RingWriter::create(memory.span(), {.keep = Keep::kOldest}).value();

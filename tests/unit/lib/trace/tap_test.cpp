@@ -86,6 +86,7 @@ class TapTest : public testing::Test {
              .hop = records::kClient,
              .payload = payload,
              .when = Instant(std::chrono::seconds(5))});
+    tap.end_turn();
   }
 
   std::vector<std::byte> memory_ = std::vector<std::byte>(1U << 16U);

@@ -32,10 +32,12 @@ class Listener final : public MessageTap {
     shown.push_back({message.way, message.cause, message.interface, message.hop,
                      message.header.type, message.payload.length});
   }
+  void end_turn() override { shown_at_end_of_turn = shown.size(); }
   [[nodiscard]] bool wants_payload() const override { return payloads; }
 
   bool payloads = true;
   std::vector<Shown> shown;
+  std::size_t shown_at_end_of_turn = 0;
 };
 
 struct Tapped {
@@ -59,6 +61,8 @@ TEST(MessageTap, ShowsBothLegsOfForwardedMessage) {
   EXPECT_EQ(shown[1].interface, kOut);
   EXPECT_EQ(shown[1].hop, kServer);
   EXPECT_EQ(shown[1].payload, 100U);
+  rig.settle();
+  EXPECT_EQ(tapped.listener.shown_at_end_of_turn, shown.size());
   rig.end_all();
   rig.expect_conserved();
 }
