@@ -189,7 +189,7 @@ void KfiLnd::on_link(bool usable, std::uint64_t nic_address) {
     counters_.add(Id::kLinkDown);
     if (std::exchange(link_rises_, false)) (void)link_hold_.see(true, now_);
     (void)link_hold_.see(false, now_);
-    return core_.on_interface(lnet::InterfaceState::kDown, Errc::kNetworkDown);
+    return core_.on_interface(lnet::InterfaceState::kFatal, Errc::kNetworkDown);
   }
   if (!link_hold_.bounces()) {
     (void)link_hold_.see(true, now_);

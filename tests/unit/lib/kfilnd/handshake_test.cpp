@@ -372,7 +372,7 @@ TEST(KfilndLink, AnAddressThatIsNotOursIsFatal) {
   node.lnd->on_link(false, kFirstNic);
   node.lnd->on_link(true, kFirstNic + 9);
   using enum lnet::InterfaceState;
-  EXPECT_EQ(node.core->interface_states(), (std::vector{kUp, kDown, kFatal}));
+  EXPECT_EQ(node.core->interface_states(), (std::vector{kUp, kFatal, kFatal}));
 }
 
 TEST(KfilndLink, OneThatBouncesHasToStayUpBeforeItCounts) {
@@ -387,17 +387,17 @@ TEST(KfilndLink, OneThatBouncesHasToStayUpBeforeItCounts) {
     node.turn(seconds(1));
     EXPECT_EQ(told(), fall < LinkHold::kFalls ? 2 * fall : 2 * fall - 1);
   }
-  EXPECT_EQ(node.core->interface_states().back(), kDown);
+  EXPECT_EQ(node.core->interface_states().back(), kFatal);
   EXPECT_EQ(node.count(LndId::kLinkHeld), 1U);
   EXPECT_LE(node.lnd->next_deadline(), node.now + LinkHold::kHold);
   node.turn(LinkHold::kHold - seconds(2));
-  EXPECT_EQ(node.core->interface_states().back(), kDown);
+  EXPECT_EQ(node.core->interface_states().back(), kFatal);
   node.turn(seconds(2));
   EXPECT_EQ(node.core->interface_states().back(), kUp);
   EXPECT_EQ(told(), 2 * LinkHold::kFalls);
   node.lnd->on_link(false, kFirstNic);
   node.turn(seconds(1));
-  EXPECT_EQ(node.core->interface_states().back(), kDown) << "that is told at once";
+  EXPECT_EQ(node.core->interface_states().back(), kFatal) << "that is told at once";
 }
 
 TEST(KfilndLink, OneThatBouncesToAnotherAddressIsFatalAtOnce) {
@@ -440,7 +440,7 @@ TEST(KfilndLink, TheNidThatGoesWithAnotherAddress) {
   EXPECT_EQ(node.endpoint.take(Call::kSend).message.kind, Kind::kImmediate);
   EXPECT_EQ(node.count(LndId::kAddressChanged), 2U);
   using enum lnet::InterfaceState;
-  EXPECT_EQ(node.core->interface_states(), (std::vector{kDown, kFatal, kUp}));
+  EXPECT_EQ(node.core->interface_states(), (std::vector{kFatal, kFatal, kUp}));
 }
 
 }  // namespace
