@@ -14,6 +14,7 @@ lnet::LndTraits traits_of(const O2ibLndConfig& config) {
           .net_type = lnet::NetType::kO2ib,
           .places_replies = true,
           .reports_timeouts = true,
+          .connects = true,
           .inline_bytes_max = config.always_bulk ? 0 : kInlineBytesMax,
           .lnd_timeout = lnd_timeout(config.tunables, config.lnet_lnd_timeout)};
 }

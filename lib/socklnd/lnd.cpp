@@ -37,6 +37,7 @@ SockLnd::SockLnd(const SockLndConfig& config, LndUpcalls& core, StreamSwitch& st
       traits_{.name = "tcp",
               .net_type = NetType::kTcp,
               .takes_kept = config.relay_bytes_min > 0,
+              .connects = true,
               .bulk_bytes_min = bulk_bytes_min(config),
               .lnd_timeout = timeout_},
       quota_(quota_of(config)),

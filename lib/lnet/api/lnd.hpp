@@ -201,6 +201,7 @@ struct LndTraits {
   bool reports_timeouts = false;  // the core derives message deadlines from lnd_timeout (10.5)
   bool takes_kept = false;       // asks for kept_payload() of what it sends; others find it brought
   bool aborts_messages = false;  // a message under way can be taken back without killing its lane
+  bool connects = false;  // on_peer() tells of the first connection (kAlive) and the last one's end
   std::uint32_t inline_bytes_max = 0;  // payloads up to this travel with their header
   std::uint32_t bulk_bytes_min = ~0U;  // payloads from this on take bulk lanes
   Duration lnd_timeout{};

@@ -15,6 +15,11 @@ constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 // How often the messages that wait for a discovery are looked through.
 constexpr Duration kWaitingInterval = std::chrono::seconds(1);
 
+// For room, or for its turn among the peers of a second. It is read from no further meanwhile.
+bool can_wait(Errc why) {
+  return why == Errc::kAgain || why == Errc::kNoSpace;
+}
+
 std::string why_no_route(const RouteSetup& setup, const LocalView& local, Errc code) {
   const std::string net = text_of_net(setup.net);
   const std::string gateway = text_of(setup.gateway);
@@ -86,11 +91,16 @@ void Coordinator::answer(Parcel& parcel, Result<void> outcome) {
 void Coordinator::want_peer(Parcel& parcel, const WantedPeer& wanted) {
   counters_.add(CoordinatorCounter::kWanted);
   if (shut_) return answer(parcel, std::unexpected(Errc::kShutdown));
-  const auto made = directory_.create_by_traffic(wanted, host_.now());
+  // Nobody overtakes those that wait.
+  const bool queues = !wanted_.empty() && wanted.demand != PeerDemand::kOwn &&
+                      directory_.lookup(wanted.nid) == nullptr;
+  const auto made =
+      queues ? std::unexpected(Errc::kAgain) : directory_.create_by_traffic(wanted, host_.now());
   if (made) return answer(parcel, {});
-  if (made.error() == Errc::kAgain && wanted_.size() < wanted_max_) {
+  if (can_wait(made.error()) && wanted_.size() < wanted_max_) {
     counters_.add(CoordinatorCounter::kWantedWaited);
     wanted_.push_back({&parcel, wanted});
+    wanted_.back().peer.again = true;
     return;
   }
   counters_.add(CoordinatorCounter::kWantedRefused);
@@ -102,7 +112,7 @@ void Coordinator::ask_again_for_peers() {
   std::size_t kept = 0;
   for (const Wanted wanted : wanted_) {
     const auto made = directory_.create_by_traffic(wanted.peer, host_.now());
-    if (!made && made.error() == Errc::kAgain) {
+    if (!made && can_wait(made.error())) {
       wanted_[kept++] = wanted;
       continue;
     }
@@ -181,7 +191,10 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
     ++done;
   }
   // Also when a record has passed its last readers, which nobody reports.
-  if (!wanted_.empty() && (room_has_come_ || done > 0)) ask_again_for_peers();
+  if (!wanted_.empty() && (room_has_come_ || done > 0 || now >= next_turn_)) {
+    ask_again_for_peers();
+    next_turn_ = now + kLookAgain;
+  }
   return done;
 }
 

@@ -63,7 +63,7 @@ struct CoordinatorLimits {
   PeerLimits peers;
   // Pings and pushes under way, and pushes of others being looked at: one slot each.
   std::size_t exchanges = 64;
-  // Messages that wait until a peer can be made.
+  // Messages that wait until a peer can be made, for room or for their turn.
   std::size_t waiting_for_peers = 1024;
   // Next hops that are down and pinged at a time: whoever never routes needs none.
   std::size_t recovering = PeerRecovery::kPeerNisMax;
@@ -78,7 +78,7 @@ struct CoordinatorLimits {
 #define PLNET_COORDINATOR_COUNTERS(X)                                                             \
   X(kWanted, "peers_wanted", "requests", kCount, "shards that asked for a peer")                  \
   X(kWantedRefused, "peers_wanted_refused", "requests", kCount, "of them, that got none")         \
-  X(kWantedWaited, "peers_wanted_waited", "requests", kCount, "of them, that waited for room")    \
+  X(kWantedWaited, "peers_wanted_waited", "requests", kCount, "of them, that waited")             \
   X(kDiscover, "discoveries_wanted", "requests", kCount, "messages that asked for discovery")     \
   X(kDiscoverGone, "discoveries_gone", "requests", kCount, "of them, for an interface that went") \
   X(kTargetFailed, "ping_targets_failed", "attempts", kCount, "no descriptor for ping or push")
@@ -248,11 +248,12 @@ class Coordinator final : private PeerDirectoryHooks,
   PeerRecovery recovery_;  // its requests are in node_ping_'s lists: those go first
   NodePing node_ping_;
   NodeStanding standing_;
-  std::vector<Wanted> wanted_;  // has its full capacity from the start
+  std::vector<Wanted> wanted_;  // in the order of asking; has its full capacity from the start
   const std::size_t wanted_max_;
   std::vector<Ni*> removed_;  // to be released when readers have passed
   std::vector<Ni*> releasing_;
   bool room_has_come_ = false;
+  Instant next_turn_{};  // of those that wait for it
   Instant next_look_{};
   bool shut_ = false;
 };

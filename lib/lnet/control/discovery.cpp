@@ -234,6 +234,7 @@ void Discovery::peer_gone(PeerRecord& peer) {
   state.source = state.target = Nid::any();
   state.check_from = state.check_target = Nid::any();
   state.error = state.ping_error = state.push_error = {};
+  merge_.forget(peer);
 }
 
 void Discovery::peer_ni_released() {

@@ -153,6 +153,8 @@ class Discovery final : public EventHandler, public PushReader {
                                       const Nid& primary);
   [[nodiscard]] Step hand_over(PeerDiscovery& state, PeerRecord& to, const PingView& buffer);
   [[nodiscard]] bool lists_primary(const PeerRecord& peer, const PingView& buffer) const;
+  [[nodiscard]] bool speaks_for(const Nid& sender, const PeerRecord& peer, const Nid& source) const;
+  void ask_for_words();
   void ping_event(PingExchange& exchange, const Event& event);
   void reply_event(PeerDiscovery& state, PingExchange& exchange, const Event& event);
   void push_event(PingExchange& exchange, const Event& event);

@@ -32,6 +32,8 @@ namespace plnet::lnet {
   X(kPushesUnknown, "pushes_unknown", "pushes", kCount, "of them, from NIDs of no peer")          \
   X(kPushesCorrupt, "pushes_corrupt", "pushes", kCount, "of them, that were no ping buffer")      \
   X(kPushesTruncated, "pushes_truncated", "pushes", kCount, "of them, for a larger buffer")       \
+  X(kPushesForeign, "pushes_foreign", "pushes", kCount,                                           \
+    "of them, brought by another node than their source: the source is asked")                    \
   X(kPushesNotMultiRail, "pushes_not_multi_rail", "pushes", kCount, "of them, not multi-rail")    \
   X(kPushesNoSlot, "pushes_no_slot", "pushes", kCount, "of them, with no room to keep them")      \
   X(kLateEvents, "late_events", "events", kCount, "answers for peers that are gone")              \
@@ -39,6 +41,8 @@ namespace plnet::lnet {
   X(kNidsAdded, "nids_added", "interfaces", kCount, "NIDs that discovery gave to a peer")         \
   X(kNidsDeleted, "nids_deleted", "interfaces", kCount, "NIDs that discovery took from a peer")   \
   X(kNidsRefused, "nids_refused", "interfaces", kCount, "NIDs not added or deleted: configured")  \
+  X(kNidsForeign, "nids_foreign", "interfaces", kCount,                                           \
+    "NIDs left where they are: their node does not say that it is the same as who lists them")    \
   X(kNidsBad, "nids_bad", "interfaces", kCount, "NIDs in a buffer that no interface can have")    \
   X(kNidsNoRoom, "nids_no_room", "interfaces", kCount,                                            \
     "NIDs left out: no room, see plnet.lnet.peers")                                               \

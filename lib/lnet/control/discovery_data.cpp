@@ -4,6 +4,7 @@
 // lnet_peer_push_event(), lnet_peer_data_present(), lnet_peer_set_primary_data().
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "lib/lnet/control/discovery.hpp"
 
@@ -158,10 +159,19 @@ void Discovery::learn_features_of_push(PeerRecord& peer, const PingView& buffer)
   learn_multi_rail(peer);
 }
 
+// Its own node brings it, or a gateway from another network.
+bool Discovery::speaks_for(const Nid& sender, const PeerRecord& peer, const Nid& source) const {
+  if (sender.is_any() || sender == source) return true;
+  const PeerRecord* const by = directory_.peer_of(sender);
+  if (by == nullptr) return false;
+  return by == &peer || (source.net() != sender.net() && by->gateway_refs > 0);
+}
+
 void Discovery::on_push(const Event& event, std::span<const std::byte> bytes) {
   counters_.add(DiscoveryCounter::kPushesHeard);
   PeerRecord* peer = directory_.peer_of(event.source.nid);
   if (peer == nullptr || shut_) return counters_.add(DiscoveryCounter::kPushesUnknown);
+  const bool is_its_own = speaks_for(event.sender, *peer, event.source.nid);
   PeerDiscovery& state = state_of(*peer);
   state.peer = peer;
   const auto ask_instead = [peer] {
@@ -169,7 +179,11 @@ void Discovery::on_push(const Event& event, std::span<const std::byte> bytes) {
     peer->add_state(kPeerForcePing);
   };
   const auto buffer = PingView::parse(bytes, interfaces_max(parameters_));
-  if (!event.status || !buffer) {
+  if (!is_its_own) {
+    counters_.add(DiscoveryCounter::kPushesForeign);
+    directory_.complaints().tell(event.sender, "pushes_foreign");
+    ask_instead();
+  } else if (!event.status || !buffer) {
     counters_.add(DiscoveryCounter::kPushesCorrupt);
     ask_instead();
   } else {
@@ -231,9 +245,22 @@ Discovery::Step Discovery::take_data(PeerDiscovery& state) {
   if (primary && !primary->is_any() && primary->is_well_formed() && !primary->is_loopback())
     step = merge_by_primary(state, *buffer, *primary);
   directory_.commit();
+  ask_for_words();
   data.held = false;
   exchanges_.let_go(data);
   return state.peer == nullptr ? Step{Verdict::kGone, {}} : step;
+}
+
+// Of peers that others have named as themselves.
+void Discovery::ask_for_words() {
+  for (const Nid& nid : std::exchange(merge_.to_ask(), {})) {
+    PeerRecord* const peer = directory_.peer_of(nid);
+    if (peer == nullptr || shut_) continue;
+    make_stale(*peer, false);
+    PeerDiscovery& state = state_of(*peer);
+    state.peer = peer;
+    attend(state, false);
+  }
 }
 
 bool Discovery::lists_primary(const PeerRecord& peer, const PingView& buffer) const {
@@ -252,10 +279,16 @@ Discovery::Step Discovery::merge_by_primary(PeerDiscovery& state, const PingView
   // Place for a primary NID that the upper layer asks for (lp_merge_primary_nid).
   const bool same = peer.primary == primary;
   const bool ours_is_listed = discovery_is_off(peer, parameters_) && lists_primary(peer, buffer);
-  if (!peer.primary.is_loopback() && (same || ours_is_listed)) return merge(state, buffer);
+  if (!peer.primary.is_loopback() && (same || ours_is_listed)) {
+    merge_.note_word(peer, primary);
+    return merge(state, buffer);
+  }
   PeerRecord* owner = directory_.peer_of(primary);
-  if (owner != nullptr && owner != &peer && !peer.primary.is_loopback())
+  if (owner != nullptr && owner != &peer && !peer.primary.is_loopback()) {
+    if (!merge_.may_join(peer, *owner)) return {Verdict::kAgain, {}};
     return hand_over(state, *owner, buffer);
+  }
+  merge_.note_word(peer, primary);
   const auto renamed = rules_.set_primary(peer, primary, flags);
   if (!renamed) {
     const PeerError why = renamed.error();

@@ -54,11 +54,53 @@ PeerResult<void> PeerMerge::add(PeerRecord& peer, const Nid& nid, PeerFlags flag
   return rules_.add_nid(peer, nid, flags);
 }
 
+// A node has been there, so that it can be asked.
+bool PeerMerge::is_heard(PeerRecord& peer) {
+  bool heard = false;
+  peer.nets.for_each([&](PeerNetRecord& net) {
+    heard = heard || net.nis.any_of([](const PeerNiRecord& ni) {
+      return ni.connected_by.get() != 0 || ni.last_alive_ns.get() != INT64_MIN;
+    });
+  });
+  return heard;
+}
+
+void PeerMerge::ask(const PeerRecord& peer) {
+  if (to_ask_.size() < kNisMax) to_ask_.push_back(peer.primary);
+}
+
+// A configured one stays where it is by the rules.
+bool PeerMerge::may_take(const PeerRecord& peer, const Nid& nid) {
+  PeerNiRecord* const ni = directory_.lookup(nid);
+  PeerRecord* const owner = ni == nullptr ? nullptr : &PeerDirectory::peer_of(*ni);
+  if (owner == nullptr || owner == &peer || owner->is(kPeerConfigured) || !is_heard(*owner))
+    return true;
+  const bool is_first = words_.claim(owner->number, peer.primary);
+  if (directory_.peer_of(words_.said_by(owner->number)) == &peer) return true;
+  counters_.add(DiscoveryCounter::kNidsForeign);
+  directory_.complaints().tell(peer.primary, "nids_foreign");
+  if (is_first) ask(*owner);
+  return false;
+}
+
+bool PeerMerge::may_join(PeerRecord& from, PeerRecord& owner) {
+  const bool is_first = words_.says(from.number, owner.primary);
+  if (!is_heard(owner) || directory_.peer_of(words_.claimer_of(from.number)) == &owner) return true;
+  counters_.add(DiscoveryCounter::kNidsForeign);
+  directory_.complaints().tell(from.primary, "nids_foreign");
+  if (is_first) ask(owner);
+  return false;
+}
+
 bool PeerMerge::add_all(PeerRecord& peer, std::span<const PingEntry> entries,
                         std::span<const Nid> known, PeerFlags flags) {
   bool later = false;
   for (const PingEntry& entry : entries) {
     if (std::ranges::find(known, entry.nid) != known.end()) continue;
+    if (!may_take(peer, entry.nid)) {
+      later = true;
+      continue;
+    }
     const auto added = add(peer, entry.nid, flags);
     if (added) {
       counters_.add(DiscoveryCounter::kNidsAdded);

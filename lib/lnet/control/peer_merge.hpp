@@ -8,6 +8,7 @@
 
 #include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/discovery_counters.hpp"
+#include "lib/lnet/control/peer_words.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 
@@ -39,14 +40,24 @@ class PeerMerge {
         rules_(rules),
         parameters_(parameters),
         observer_(observer),
-        counters_(counters) {
+        counters_(counters),
+        words_(directory.numbers()) {
     entries_.reserve(kEntriesMax);
     known_.reserve(kNisMax);
   }
 
   // What there is no room for is left out, and counted. True: a NID is still on its way out
-  // elsewhere, merge again later. May dissolve other peers. The caller commits.
+  // elsewhere, or another node's, merge again later. May dissolve other peers. The caller commits.
   [[nodiscard]] bool merge(PeerRecord& peer, const PingView& buffer);
+  // `from` has said itself that its primary NID is `primary`, which `owner` has. False: `owner` has
+  // not listed it, and is to be asked.
+  [[nodiscard]] bool may_join(PeerRecord& from, PeerRecord& owner);
+  void note_word(const PeerRecord& peer, const Nid& primary) {
+    (void)words_.says(peer.number, primary);
+  }
+  void forget(const PeerRecord& peer) { words_.forget(peer.number); }
+  // Peers, by a NID, of which another one has said what only they can confirm. To be asked.
+  [[nodiscard]] std::vector<Nid>& to_ask() { return to_ask_; }
 
  private:
   // Everything that can be in a slot.
@@ -54,6 +65,9 @@ class PeerMerge {
 
   [[nodiscard]] std::span<const PingEntry> read(const PingView& buffer);
   void update(const Nid& nid, std::uint32_t status);
+  [[nodiscard]] static bool is_heard(PeerRecord& peer);
+  [[nodiscard]] bool may_take(const PeerRecord& peer, const Nid& nid);
+  void ask(const PeerRecord& peer);
   [[nodiscard]] PeerResult<void> add(PeerRecord& peer, const Nid& nid, PeerFlags flags);
   [[nodiscard]] bool add_all(PeerRecord& peer, std::span<const PingEntry> entries,
                              std::span<const Nid> known, PeerFlags flags);
@@ -68,6 +82,8 @@ class PeerMerge {
   // Have all their room from the start; in most nodes hardly any of it is ever touched.
   std::vector<PingEntry> entries_;
   std::vector<Nid> known_;
+  PeerWords words_;
+  std::vector<Nid> to_ask_;
 };
 
 }  // namespace plnet::lnet

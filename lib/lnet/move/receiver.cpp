@@ -130,6 +130,25 @@ inline Receiver::Decision Receiver::meet_sender(Receive& receive, const MessageH
   return begin(receive, header);
 }
 
+// Of a message that another than its source has brought. On their common network the source would
+// have sent it directly, so the sender has to have that NID itself: a node sends by the NID of the
+// NI that it sends from (lustre-release lnet/lnet/lib-move.c: lnet_handle_send()), and the kernel
+// takes any.
+bool Receiver::may_come_so(Receive& receive, const Nid& source) {
+  const PeerNi& sender = *receive.peer->peer_ni;
+  if (source.net() != sender.net) {
+    receive.cause = Cause::kDroppedAsymRoute;
+    return came_by_a_good_way(receive);
+  }
+  const PeerNi* const named = core_.shared.directory->find(source);
+  if (named != nullptr &&
+      named->peer.load(std::memory_order_acquire) == sender.peer.load(std::memory_order_acquire))
+    return true;
+  receive.cause = Cause::kDroppedForeignSource;
+  core_.complaints->tell(sender.nid, "dropped_foreign_source");
+  return false;
+}
+
 // A message that came through a gateway: of one thought dead it is a sign of life; and it may be
 // that this node would not answer by it (lustre-release lnet/lnet/lib-move.c: lnet_parse()).
 bool Receiver::came_by_a_good_way(const Receive& receive) const {
@@ -160,11 +179,8 @@ bool Receiver::came_by_a_good_way(const Receive& receive) const {
 inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader& header) {
   PeerNi* source = receive.peer == nullptr ? nullptr : receive.peer->peer_ni;
   const bool by_its_sender = source == nullptr || header.source == source->nid;
-  if (!by_its_sender && header.source.net() != source->net && !came_by_a_good_way(receive))
-      [[unlikely]] {
-    receive.cause = Cause::kDroppedAsymRoute;
+  if (!by_its_sender && !may_come_so(receive, header.source)) [[unlikely]]
     return drop(receive);
-  }
   receive.initiator = header.source;
   if (source != nullptr) {
     source->last_alive_ns.set(core_.now.time_since_epoch().count());

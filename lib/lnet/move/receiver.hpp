@@ -49,6 +49,7 @@ class Receiver {
  private:
   [[nodiscard]] RxDecision refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling);
   void hear_ping(NiPort& port, const RxOffer& offer);
+  static void note_connection(const NiPort& port, PeerNi& peer_ni, PeerNotice notice);
   [[nodiscard]] bool is_said_by_the_worse(const Peer& gateway, const Ni& ni) const;
   Receive* make(NiPort& port, const RxOffer& offer);
   void give_back(Receive& receive) {
@@ -67,6 +68,7 @@ class Receiver {
   // `header` is the record's own, or what was offered as long as that is there: what was just
   // copied into the record cannot be read back at once.
   Decision meet_sender(Receive& receive, const MessageHeader& header);
+  [[nodiscard]] bool may_come_so(Receive& receive, const Nid& source);
   [[nodiscard]] bool came_by_a_good_way(const Receive& receive) const;
   Decision begin(Receive& receive, const MessageHeader& header);
   Decision take_share(Receive& receive, const MessageHeader& header);

@@ -295,9 +295,18 @@ bool Receiver::is_said_by_the_worse(const Peer& gateway, const Ni& ni) const {
 }
 
 // lustre-release lnet/lnet/router.c: lnet_notify()
+void Receiver::note_connection(const NiPort& port, PeerNi& peer_ni, PeerNotice notice) {
+  if (notice == PeerNotice::kDown || !port.lnd().traits().connects) return;
+  const std::uint16_t bit = connection_bit(port.ni());
+  const auto others = static_cast<std::uint16_t>(peer_ni.connected_by.get() & ~bit);
+  const auto with_it = static_cast<std::uint16_t>(others | bit);
+  peer_ni.connected_by.set(notice == PeerNotice::kLost ? others : with_it);
+}
+
 void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when) {
   PeerNi* const peer_ni = core_.shared.directory->find(nid);
   if (peer_ni == nullptr || peer_ni->net != port.ni().net || when > core_.now) return;
+  note_connection(port, *peer_ni, notice);
   if (notice == PeerNotice::kLost) return peer_ni->losses.set(peer_ni->losses.get() + 1);
   if (notice == PeerNotice::kDown) {
     if (core_.shared.parameters.auto_down.get() == 0) return;

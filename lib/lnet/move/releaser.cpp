@@ -112,9 +112,21 @@ void Releaser::move_on(Errand& errand) {
   }
 }
 
+// Where the LND has told of them.
+void Releaser::note_connections_gone(const LndLink& link) {
+  const NiPort* const port = core_.ports[link.ni];
+  if (port == nullptr || link.port == nullptr) return;
+  const Ni& ni = port->ni();
+  PeerNi& peer_ni = *link.port->peer_ni;
+  if (lane_shard(ni.shards, peer_ni.home, peer_ni.number, core_.shared.shards) != core_.id) return;
+  peer_ni.connected_by.set(
+      static_cast<std::uint16_t>(peer_ni.connected_by.get() & ~connection_bit(ni)));
+}
+
 void Releaser::on_link_released(PeerLink& link) {
   if (&link == &core_.loopback) return;
   LndLink& gone = core_.peers.of(link);
+  note_connections_gone(gone);
   // A parked message whose LND has not been told of the link does not end with it.
   core_.receives.for_each_lent([&](Receive& receive) {
     // Decided, and its LND hears of it after this.

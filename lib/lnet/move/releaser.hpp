@@ -55,6 +55,7 @@ class Releaser {
   void at_home(Errand& errand);
   void release_here(Errand& errand);
   void release(LndLink& link);
+  void note_connections_gone(const LndLink& link);
   [[nodiscard]] bool can_move_on(const Errand& errand) const;
   void move_on(Errand& errand);
 

@@ -232,6 +232,12 @@ void Sender::launch(Message& message, PeerNi* target) {
   if (message.routed) return launch_forward(message);
   if (target == nullptr) {
     if (message.target.nid.is_loopback()) return choose_path(message, nullptr);
+    // A request names any source, which would become a peer though no way leads there.
+    const NetId net = message.target.nid.net();
+    const bool leads_there =
+        core_.local().net(net) != nullptr || core_.routes().net(net) != nullptr;
+    if (message.is_response() && !leads_there)
+      return refuse(message, Errc::kNoRoute, health_of_no_path(Errc::kNoRoute), Cause::kTxNoPath);
     return core_.post(message, core_.shared.coordinator, ParcelStep::kWantPeer);
   }
   if (must_be_discovered(message, *target)) return discover(message, *target);

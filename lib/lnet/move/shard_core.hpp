@@ -35,6 +35,7 @@
 #include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/paths/path_selection.hpp"
 #include "lib/lnet/paths/route_aliveness.hpp"
+#include "lib/lnet/peers/peer_complaints.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {
@@ -133,6 +134,8 @@ struct ShardCore {
   static constexpr std::size_t kWantedBackMax = 64;
   const std::unique_ptr<SpscRing<Nid>> wanted_back =
       std::make_unique<SpscRing<Nid>>(kWantedBackMax);
+  // Of messages that arrived here.
+  const std::unique_ptr<PeerComplaints> complaints = std::make_unique<PeerComplaints>();
   Outbox outbox;                           // to others
   PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink
 

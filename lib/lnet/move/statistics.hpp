@@ -58,6 +58,8 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kRejectedRoutedRdmaGet, "rejected_routed_rdma_get", "messages", kCount,                        \
     "a GET with an open buffer that is not for us")                                                \
   X(kDroppedNid, "dropped_nid", "messages", kCount, "a NID that nobody can have")                  \
+  X(kDroppedForeignSource, "dropped_foreign_source", "messages", kCount,                           \
+    "from a NID of its sender's network that is none of its sender's")                             \
   X(kDroppedNotRouting, "dropped_not_routing", "messages", kCount,                                 \
     "to be forwarded, not a router, or no longer when its turn came")                              \
   X(kDroppedAccess, "dropped_access", "messages", kCount,                                          \

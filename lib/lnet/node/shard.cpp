@@ -31,12 +31,15 @@ void fetch(const Parcel& parcel) {
 WantedPeer wanted_peer(const Parcel& parcel) {
   if (parcel.kind == ParcelKind::kMessage) {
     const auto& message = static_cast<const Message&>(parcel);
+    if (message.is_request()) return {.nid = message.target.nid};
     return {.nid = message.target.nid,
-            .demand = message.is_request() ? PeerDemand::kOwn : PeerDemand::kOthers};
+            .demand = PeerDemand::kOthers,
+            .named_by = message.answers->from};
   }
   const auto& receive = static_cast<const Receive&>(parcel);
   if (receive.wants_destination)
-    return {.nid = receive.header.destination, .demand = PeerDemand::kOthers};
+    return {
+        .nid = receive.header.destination, .demand = PeerDemand::kOthers, .named_by = receive.from};
   return {.nid = receive.from, .demand = PeerDemand::kStranger, .received_on = &receive.port->ni()};
 }
 

@@ -53,7 +53,15 @@ struct alignas(kCacheLine) PeerNi {
   // What UDSP rules prefer for it: coordinator. Null: nothing. An old one goes through QSBR.
   std::atomic<const Preferences*> preferences{nullptr};
   Relaxed<std::uint32_t> losses{0};  // home: its connections have all ended so often
+  // Home: local NIs with an open connection to it, a bit each: see connection_bit().
+  Relaxed<std::uint16_t> connected_by{0};
 };
+
+// Of PeerNi::connected_by. Two NIs of a network may share one; then the peer counts as connected
+// until it is lost by either.
+[[nodiscard]] constexpr std::uint16_t connection_bit(const Ni& ni) {
+  return static_cast<std::uint16_t>(1U << (ni.number % 16U));
+}
 
 // The interfaces of a peer on one network.
 struct PeerNetView {

@@ -28,10 +28,12 @@ PeerDirectory::PeerDirectory(const PeerLimits& limits, Qsbr& qsbr, Placement& pl
       nis_(limits.peer_nis),
       nets_(limits.peer_nis),
       views_(view_counts(limits), qsbr),
-      table_(limits.peer_nis, qsbr) {
+      table_(limits.peer_nis, qsbr),
+      accounts_(peers_.capacity()) {
   PLNET_CHECK(limits.peer_nis >= limits.peers, "every peer has an interface");
   PLNET_CHECK(limits.strangers_per_second > 0, "strangers become peers");
   PLNET_CHECK(limits.kept_for_own < limits.peers, "strangers become peers");
+  PLNET_CHECK(limits.named_by_one > 0 && limits.named_per_second > 0, "named ones become peers");
 }
 
 // Takes the lists apart before the pools that their elements lie in.
@@ -102,6 +104,37 @@ bool PeerDirectory::stranger_in_time(Instant now) {
   return true;
 }
 
+// nullptr: nobody answers for it.
+PeerRecord* PeerDirectory::namer_of(const WantedPeer& wanted) const {
+  const bool named = wanted.demand == PeerDemand::kOthers && wanted.named_by != wanted.nid;
+  return named ? peer_of(wanted.named_by) : nullptr;
+}
+
+Result<void> PeerDirectory::permit(const WantedPeer& wanted, Instant now) {
+  if (PeerRecord* const by = namer_of(wanted)) return permit_named(wanted, *by, now);
+  if (wanted.demand != PeerDemand::kStranger || stranger_in_time(now)) return {};
+  if (!wanted.again) counters_.add(Id::kLimited);
+  return std::unexpected(Errc::kNoSpace);
+}
+
+// A gateway brings all the peers behind it.
+Result<void> PeerDirectory::permit_named(const WantedPeer& wanted, PeerRecord& by, Instant now) {
+  const bool gateway = by.gateway_refs > 0;
+  const std::size_t share = gateway ? limits_.named_by_gateway : limits_.named_by_one;
+  if (accounts_.held_by(by.number) >= share) {
+    const bool room_is_made = dead_count_ > 0;
+    if (room_is_made || evict_one(now, by.number)) return std::unexpected(Errc::kAgain);
+    counters_.add(Id::kShareUsed);
+    complaints_.tell(by.primary, "peers_share_used");
+    return std::unexpected(Errc::kNoMemory);
+  }
+  const std::uint32_t rate = gateway ? limits_.strangers_per_second : limits_.named_per_second;
+  const Duration each = Duration(std::chrono::seconds(1)) / rate;
+  if (accounts_.in_time(by.number, each, now)) return {};
+  if (!wanted.again) counters_.add(Id::kLimited);
+  return std::unexpected(Errc::kNoSpace);
+}
+
 bool PeerDirectory::may_be_evicted(PeerRecord& peer, Instant now) const {
   constexpr std::uint32_t kBusy = kPeerConfigured | kPeerLockPrimary | kPeerDiscovering |
                                   kPeerRouterDiscovery | kPeerPingSent | kPeerPushSent;
@@ -110,15 +143,16 @@ bool PeerDirectory::may_be_evicted(PeerRecord& peer, Instant now) const {
   if (peer.created > limit) return false;
   return std::ranges::all_of(peer.seen().nis, [limit](const PeerNi* ni) {
     return ni->last_alive_ns.get() < limit.time_since_epoch().count() &&
-           ni->queued_bytes.get() == 0;
+           ni->queued_bytes.get() == 0 && ni->connected_by.get() == 0;
   });
 }
 
-bool PeerDirectory::evict_one(Instant now) {
+bool PeerDirectory::evict_one(Instant now, std::uint32_t payer) {
   for (unsigned look = 0; look < std::min<std::size_t>(kEvictionLooks, peers_.capacity()); ++look) {
     PeerRecord* peer = by_number(hand_);
     hand_ = hand_ + 1 == numbers() ? 0 : hand_ + 1;
     if (peer == nullptr || !may_be_evicted(*peer, now)) continue;
+    if (payer != PeerAccounts::kNobody && accounts_.payer_of(peer->number) != payer) continue;
     counters_.add(Id::kEvicted);
     destroy(*peer);
     commit();
@@ -129,7 +163,10 @@ bool PeerDirectory::evict_one(Instant now) {
 
 Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Instant now) {
   const Nid& nid = wanted.nid;
-  if (PeerNiRecord* there = lookup(nid)) return there;
+  if (PeerNiRecord* there = lookup(nid)) {
+    if (wanted.demand != PeerDemand::kOthers) accounts_.discharge(peer_of(*there).number);
+    return there;
+  }
   if (!may_be_peer(nid)) {
     counters_.add(Id::kRefused);
     return std::unexpected(Errc::kInvalid);
@@ -139,16 +176,14 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Insta
   if (full) {
     const bool room_is_made = dead_count_ > 0;
     if (room_is_made || evict_one(now)) {
-      counters_.add(Id::kWaited);
+      if (!wanted.again) counters_.add(Id::kWaited);
       return std::unexpected(Errc::kAgain);
     }
     counters_.add(Id::kFull);
     return std::unexpected(Errc::kNoMemory);
   }
-  if (wanted.demand == PeerDemand::kStranger && !stranger_in_time(now)) {
-    counters_.add(Id::kLimited);
-    return std::unexpected(Errc::kNoSpace);
-  }
+  if (const auto permitted = permit(wanted, now); !permitted)
+    return std::unexpected(permitted.error());
   const auto peer = create(nid, now);
   if (!peer) {
     if (wanted.demand == PeerDemand::kStranger) next_stranger_ -= each_stranger();  // asks again
@@ -157,6 +192,7 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Insta
   }
   PeerNi* made = lookup(nid);
   made->preferred_ni.set(wanted.received_on);
+  if (PeerRecord* const by = namer_of(wanted)) accounts_.charge((*peer)->number, by->number);
   commit();
   return made;
 }
@@ -218,6 +254,7 @@ PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
   ni->queued_bytes.set(0);
   ni->last_alive_ns.set(INT64_MIN);
   ni->wanted_back_s.set(0);
+  ni->connected_by.set(0);
   ni->preferred_ni.set(nullptr);
   ni->preferences.store(nullptr, std::memory_order_relaxed);
   ni->leaving.set(false);

@@ -20,6 +20,8 @@
 #include "lib/base/qsbr.hpp"
 #include "lib/base/qsbr_table.hpp"
 #include "lib/lnet/peers/peer.hpp"
+#include "lib/lnet/peers/peer_accounts.hpp"
+#include "lib/lnet/peers/peer_complaints.hpp"
 #include "lib/lnet/peers/peer_error.hpp"
 #include "lib/lnet/peers/peer_records.hpp"
 #include "lib/lnet/peers/placement.hpp"
@@ -37,6 +39,12 @@ struct PeerLimits {
   // What others may make: strangers so many peers a second, and nobody the last ones.
   std::uint32_t strangers_per_second = 1000;
   std::size_t kept_for_own = 64;
+  // Peers that exist only since messages of one neighbour name them (PeerDemand::kOthers): so many
+  // at a time, of a gateway so many, and so many a second. A site may be as large as the table, so
+  // the node that knows its size sets these.
+  std::size_t named_by_one = SIZE_MAX;
+  std::size_t named_by_gateway = SIZE_MAX;
+  std::uint32_t named_per_second = 1'000'000'000;
   // A peer made by traffic, unheard of for so long, makes room for another when there is none.
   Duration idle_before_eviction = std::chrono::seconds(180);
 };
@@ -46,7 +54,7 @@ enum class PeerDemand : std::uint8_t {
   kOwn,  // this node turns to it by itself: any place
   // Others have named it, who can name whomever they like: where a message of theirs is forwarded
   // to, or its answer goes. Never the last places; but as many a second as there are, since a
-  // router that has just started meets them all at once.
+  // router that has just started meets them all at once. They are on the account of `named_by`.
   kOthers,
   kStranger,  // a message or connection came from it: not the last places, and not all at once
 };
@@ -55,6 +63,8 @@ struct WantedPeer {
   Nid nid;
   PeerDemand demand = PeerDemand::kOwn;
   const Ni* received_on = nullptr;  // kStranger: here, unless that has gone meanwhile
+  Nid named_by = Nid::any();        // kOthers: the neighbour whose message names it
+  bool again = false;               // it was asked for before, and counted
 };
 
 #define PLNET_PEER_COUNTERS(X)                                                                  \
@@ -66,7 +76,9 @@ struct WantedPeer {
   X(kMoved, "peer_nis_moved", "interfaces", kCount, "interfaces handed to another peer")        \
   X(kFull, "peers_full", "requests", kCount, "peers not made: none left and none idle")         \
   X(kLimited, "peers_limited", "requests", kCount,                                              \
-    "peers of strangers not made: too many a second")                                           \
+    "peers of strangers not made, or later: too many a second")                                 \
+  X(kShareUsed, "peers_share_used", "requests", kCount,                                         \
+    "peers not made: the neighbour that named them has its share of the table")                 \
   X(kRefused, "peers_refused", "requests", kCount, "peers not made: not a NID of an interface") \
   X(kWaited, "peers_waited", "requests", kCount, "peers to be made when room has come free")    \
   X(kViews, "peer_views", "views", kCount, "views published")                                   \
@@ -141,8 +153,9 @@ class PeerDirectory {
   void forget_local(const Ni& ni);
 
   // The peer NI of a NID that a message came from or shall go to, made with a peer of its own if
-  // need be. kInvalid: not a NID that a peer can have; kNoSpace: a stranger too many this second;
-  // kNoMemory: full; kAgain: room is being made, try again after peer_ni_released().
+  // need be. kInvalid: not a NID that a peer can have; kNoSpace: too many this second, try again
+  // soon; kNoMemory: full, or the share of who named it is; kAgain: room is being made, try again
+  // after peer_ni_released().
   [[nodiscard]] Result<PeerNi*> create_by_traffic(const WantedPeer& wanted, Instant now);
 
   // A new peer of this one NID, whoever had it before.
@@ -195,12 +208,17 @@ class PeerDirectory {
   [[nodiscard]] bool has_nis_for_others() const { return nis_.free_count() > limits_.kept_for_own; }
   [[nodiscard]] const PeerLimits& limits() const { return limits_; }
   [[nodiscard]] const PeerCounters& counters() const { return counters_; }
+  [[nodiscard]] PeerComplaints& complaints() { return complaints_; }
 
  private:
   [[nodiscard]] bool may_be_peer(const Nid& nid) const;
   [[nodiscard]] Duration each_stranger() const;
   [[nodiscard]] bool stranger_in_time(Instant now);
-  [[nodiscard]] bool evict_one(Instant now);
+  [[nodiscard]] Result<void> permit(const WantedPeer& wanted, Instant now);
+  [[nodiscard]] Result<void> permit_named(const WantedPeer& wanted, PeerRecord& by, Instant now);
+  [[nodiscard]] PeerRecord* namer_of(const WantedPeer& wanted) const;
+  // Of those on the account of `payer`, unless that is kNobody.
+  [[nodiscard]] bool evict_one(Instant now, std::uint32_t payer = PeerAccounts::kNobody);
   [[nodiscard]] bool may_be_evicted(PeerRecord& peer, Instant now) const;
 
   [[nodiscard]] PeerResult<PeerNiRecord*> make_ni(const Nid& nid);
@@ -243,6 +261,8 @@ class PeerDirectory {
 
   std::uint32_t hand_ = 0;   // where looking for an idle peer goes on
   Instant next_stranger_{};  // not before; may run ahead by a second
+  PeerAccounts accounts_;
+  PeerComplaints complaints_;
   PeerCounters counters_;
 };
 

@@ -118,6 +118,7 @@ unsigned PeerDirectory::step_dead(unsigned budget) {
     views_.retire(peer->block);
     views_.cancel(peer->view_class);
     peer->block = nullptr;
+    accounts_.close(peer->number);
     peers_.give(peer);
     --dead_count_;
     ++done;

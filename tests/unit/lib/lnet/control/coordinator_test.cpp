@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/control/coordinator.hpp"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -155,6 +157,34 @@ TEST_F(CoordinatorTest, WhenAllArePeersTheIdleMakeRoomAndTheRestIsRefused) {
   settle();
   EXPECT_TRUE(parcel.over && parcel.outcome);
   EXPECT_NE(a_.peer(kSecond), nullptr);
+}
+
+TEST_F(CoordinatorTest, ACrowdOfStrangersIsServedInTurn) {
+  constexpr std::size_t kCrowd = 5000;
+  CoordinatorLimits limits = small_limits();
+  limits.peers.peers = limits.peers.peer_nis = kCrowd + 100;
+  limits.peers.strangers_per_second = kCrowd / 2;
+  limits.waiting_for_peers = kCrowd;
+  TestNode router(network_, {nid("10.9.0.1@tcp")}, limits);
+  std::vector<TestParcel> crowd(kCrowd);
+  for (std::uint32_t n = 0; n < kCrowd; ++n) {
+    const WantedPeer wanted{.nid = Nid::of(NetType::kTcp, 0, 0x0a020000 + n),
+                            .demand = PeerDemand::kStranger};
+    router.coordinator.want_peer(crowd[n], wanted);
+  }
+  const auto served = [&] {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(crowd, [](const auto& each) { return each.over; }));
+  };
+  EXPECT_EQ(served(), kCrowd / 2);
+  for (unsigned step = 0; step < 20; ++step) {
+    network_.run_to(network_.now() + std::chrono::milliseconds(100));
+    router.turn();
+  }
+  EXPECT_EQ(served(), kCrowd);
+  EXPECT_TRUE(
+      std::ranges::all_of(crowd, [](const auto& each) { return each.outcome.has_value(); }));
+  EXPECT_EQ(router.coordinator.counters().get(CoordinatorCounter::kWantedRefused), 0U);
 }
 
 // Shards have tables by their numbers.

@@ -52,6 +52,77 @@ TEST_F(DiscoveryMergeTest, ANidMovesFromOnePeerToAnother) {
   EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
 }
 
+// Peers that messages have come from.
+class ClaimedNids : public DiscoveryTest {
+ protected:
+  static inline const Nid kVictim = nid("10.0.0.66@tcp");
+
+  void hear(const Nid& from) {
+    node_.make_peer(from);
+    node_.coordinator.peers().find(from)->last_alive_ns.set(
+        network_.now().time_since_epoch().count());
+  }
+
+  RawPeer victim_{network_, {kVictim}};
+};
+
+TEST_F(ClaimedNids, WhoListsTheNidOfAnotherNodeDoesNotGetIt) {
+  hear(kTheirs);
+  hear(kVictim);
+  far_.say({kTheirs, kVictim});
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kVictim), std::vector{kVictim});
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_GE(node_.count(Id::kNidsForeign), 1U);
+  EXPECT_EQ(victim_.pings, 1) << "asked once, whatever is claimed";
+  PeerComplaint complaint;
+  ASSERT_TRUE(node_.coordinator.directory().complaints().take(complaint));
+  EXPECT_EQ(complaint.nid, kTheirs);
+}
+
+TEST_F(ClaimedNids, WhoSaysThatItIsAnotherNodeIsNotPartOfIt) {
+  hear(kTheirs);
+  hear(kVictim);
+  far_.say({kVictim, kTheirs});
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kVictim), std::vector{kVictim});
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(victim_.pings, 1);
+}
+
+TEST_F(ClaimedNids, TwoThatBothSayThatTheyAreOneBecomeOne) {
+  hear(kTheirs);
+  hear(kSecond);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.peer(kTheirs), node_.peer(kSecond));
+  EXPECT_EQ(node_.nids_of(kSecond), (std::vector{kTheirs, kSecond}));
+}
+
+TEST_F(ClaimedNids, TwoThatBothSayThatTheyAreOneBecomeOneWhicheverSpeaksFirst) {
+  hear(kTheirs);
+  hear(kSecond);
+  far_.push(kSecond, kOurs);
+  settle();
+  EXPECT_EQ(node_.peer(kTheirs), node_.peer(kSecond));
+  EXPECT_EQ(node_.nids_of(kSecond), (std::vector{kTheirs, kSecond}));
+}
+
+TEST_F(ClaimedNids, ANidThatItsNodeHasGivenUpIsTaken) {
+  ASSERT_TRUE(discover(kTheirs));
+  hear(kSecond);
+  far_.say({kTheirs});
+  const Nid third = nid("10.0.0.7@tcp");
+  RawPeer other(network_, {third, kSecond});
+  hear(third);
+  other.push(third, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(node_.peer(kSecond), node_.peer(third));
+}
+
 TEST_F(DiscoveryMergeTest, AConfiguredNidIsNotTaken) {
   ASSERT_TRUE(node_.coordinator.add_peer(kSecond, Nid::any(), true));
   ASSERT_TRUE(discover(kTheirs));

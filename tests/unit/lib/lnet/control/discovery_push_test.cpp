@@ -94,6 +94,21 @@ TEST_F(DiscoveryPushTest, APushOfAKnownPeerIsMerged) {
   EXPECT_EQ(node_.peer(kSecond), nullptr);
 }
 
+TEST_F(DiscoveryPushTest, APushThatAnotherBringsIsNotBelieved) {
+  const Nid attacker = nid("10.0.0.66@tcp");
+  RawPeer there(network_, {attacker});
+  node_.make_peer(kTheirs);
+  node_.make_peer(attacker);
+  there.say({attacker, kTheirs});
+  there.push(kTheirs, kOurs, attacker);
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesForeign), 1U);
+  EXPECT_EQ(far_.pings, 1) << "who it is said to be from is asked";
+  EXPECT_EQ(node_.peer(kTheirs)->seen().primary, kTheirs);
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
+  EXPECT_EQ(node_.nids_of(attacker), std::vector{attacker});
+}
+
 TEST_F(DiscoveryPushTest, APushOfAStrangerIsIgnored) {
   far_.push(kTheirs, kOurs);
   settle();

@@ -163,6 +163,7 @@ bool FakeOperations::match(const FakeMessage& message) {
     Event event{.kind = wanted == kMdPut ? EventKind::kPut : EventKind::kGet,
                 .target = {message.target, kLustrePid},
                 .source = {message.source, kLustrePid},
+                .sender = message.sender,
                 .requested_length = message.length,
                 .accepted_length = length};
     if (message.type == MessageType::kPut) {

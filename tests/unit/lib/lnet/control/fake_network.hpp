@@ -29,6 +29,7 @@ struct FakeMessage {
   std::vector<std::byte> payload;
   std::uint64_t match_bits = 0;
   PortalId portal = 0;
+  Nid sender = Nid::any();  // the last hop; any: its source
 };
 
 class FakeNode {

@@ -176,13 +176,14 @@ class RawPeer final : public FakeNode {
     word = (word & large) | features;
     std::memcpy(buffer.data() + 4, &word, 4);
   }
-  void push(const Nid& from, const Nid& to) {
+  void push(const Nid& from, const Nid& to, const Nid& sender = Nid::any()) {
     network_.send({.type = MessageType::kPut,
                    .source = from,
                    .target = to,
                    .length = static_cast<std::uint32_t>(buffer.size()),
                    .payload = buffer,
-                   .match_bits = kPingMatchBits});
+                   .match_bits = kPingMatchBits,
+                   .sender = sender});
   }
 
   void on_message(const FakeMessage& message) override {

@@ -55,6 +55,23 @@ TEST(Arrival, ThroughAGatewayThatIsNoneOfOursIsDroppedIfAsked) {
   EXPECT_EQ(rig.statistic(Statistic::kDropCount), 1U);
 }
 
+TEST(Arrival, FromAnotherNidOfItsNetworkIsDropped) {
+  HeldNode rig({});
+  Deaf handler;
+  (void)rig.attach(handler);
+  rig.node.add_peer(HeldNode::nid(2), ShardId{0});
+  rig.node.add_peer(HeldNode::nid(3), ShardId{0});
+  MessageHeader header{.destination = HeldNode::nid(1), .type = MessageType::kPut};
+  header.set_area(PutArea{.match_bits = 1, .portal = 5});
+  for (const std::uint32_t source : {3U, 4U}) {
+    header.source = HeldNode::nid(source);
+    const RxOffer offer{.header = header, .from = HeldNode::nid(2), .rx = {source, 1}};
+    EXPECT_EQ(rig.port().on_header(offer).verdict, RxVerdict::kDrop) << source;
+  }
+  EXPECT_EQ(rig.cause(Cause::kDroppedForeignSource), 2U);
+  EXPECT_EQ(rig.node.directory().find(HeldNode::nid(4)), nullptr);
+}
+
 TEST(Arrival, ThroughAnyGatewayIsWelcomeOtherwise) {
   HeldNode rig({});
   rig.node.add_peer(HeldNode::nid(2), ShardId{0});

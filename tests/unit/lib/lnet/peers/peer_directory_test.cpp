@@ -271,6 +271,67 @@ TEST_F(PeerDirectoryTest, AnIdlePeerMakesRoomABusyOneDoesNot) {
   EXPECT_EQ(directory_.create_by_traffic({tcp(101)}, now_).error(), Errc::kNoMemory);
 }
 
+TEST_F(PeerDirectoryTest, APeerWithAnOpenConnectionMakesNoRoom) {
+  for (std::uint32_t n = 0; n < 64; ++n)
+    directory_.lookup(traffic(tcp(n))->nid)->connected_by.set(n == 5 ? 0 : 2);
+  now_ += std::chrono::seconds(181);
+  EXPECT_EQ(directory_.create_by_traffic({tcp(100)}, now_).error(), Errc::kAgain);
+  settle();
+  EXPECT_EQ(directory_.find(tcp(5)), nullptr);
+  EXPECT_TRUE(directory_.create_by_traffic({tcp(100)}, now_));
+  now_ += std::chrono::seconds(60);
+  EXPECT_EQ(directory_.create_by_traffic({tcp(101)}, now_).error(), Errc::kNoMemory);
+  EXPECT_EQ(count(Id::kEvicted), 1U);
+}
+
+TEST_F(PeerDirectoryTest, WhomANeighbourNamesIsOnItsAccount) {
+  PeerLimits limits = small_limits();
+  limits.named_by_one = 10;
+  limits.named_by_gateway = 20;
+  PeerDirectory directory(limits, qsbr_, placement_, *this);
+  for (std::uint32_t n = 0; n < 3; ++n)
+    ASSERT_TRUE(directory.create_by_traffic({tcp(n)}, now_));
+  directory.peer_of(tcp(2))->gateway_refs = 1;
+  const auto name = [&](std::uint32_t by, std::uint32_t n) {
+    return directory.create_by_traffic(
+        {.nid = tcp(n), .demand = PeerDemand::kOthers, .named_by = tcp(by)}, now_);
+  };
+  for (std::uint32_t n = 0; n < 10; ++n)
+    EXPECT_TRUE(name(0, 100 + n));
+  EXPECT_EQ(name(0, 110).error(), Errc::kNoMemory);
+  EXPECT_EQ(directory.counters().get(Id::kShareUsed), 1U);
+  PeerComplaint complaint;
+  ASSERT_TRUE(directory.complaints().take(complaint));
+  EXPECT_EQ(complaint.nid, tcp(0));
+  EXPECT_TRUE(name(1, 110)) << "another neighbour has a share of its own";
+  for (std::uint32_t n = 0; n < 20; ++n)
+    EXPECT_TRUE(name(2, 200 + n)) << "a gateway brings many";
+  EXPECT_EQ(name(2, 220).error(), Errc::kNoMemory);
+  // One comes by itself.
+  EXPECT_TRUE(directory.create_by_traffic({tcp(100), PeerDemand::kStranger}, now_));
+  EXPECT_TRUE(name(0, 111));
+  EXPECT_EQ(name(0, 112).error(), Errc::kNoMemory);
+  directory.destroy(*directory.peer_of(tcp(101)));
+  directory.commit();
+  EXPECT_EQ(name(0, 112).error(), Errc::kAgain) << "once nobody reads of it any more";
+}
+
+TEST_F(PeerDirectoryTest, WhomANeighbourNamesIsLimitedByTheSecond) {
+  PeerLimits limits = small_limits();
+  limits.named_per_second = 5;
+  PeerDirectory directory(limits, qsbr_, placement_, *this);
+  ASSERT_TRUE(directory.create_by_traffic({tcp(0)}, now_));
+  std::size_t made = 0;
+  Result<PeerNi*> last;
+  for (std::uint32_t n = 0; n < 20; ++n) {
+    last = directory.create_by_traffic(
+        {.nid = tcp(100 + n), .demand = PeerDemand::kOthers, .named_by = tcp(0)}, now_);
+    made += last ? 1 : 0;
+  }
+  EXPECT_EQ(made, 5U);
+  EXPECT_EQ(last.error(), Errc::kNoSpace) << "its turn comes";
+}
+
 TEST_F(PeerDirectoryTest, HomesAreSharedOutOverTheShardsOfTheCpt) {
   local_.add(nid("10.0.1.250@tcp7")).shards.set(1);
   directory_.set_local(local_.view());

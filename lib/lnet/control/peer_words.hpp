@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The word of each peer: its primary NID as it has told it itself, and the peer that last listed a
+// NID of it as one of its own. A NID that a node has been heard at changes its peer only when both
+// agree, since a ping buffer can list the NID of anybody. The kernel takes the word of the first
+// (lustre-release lnet/lnet/peer.c: lnet_peer_data_present()).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lib/lnet/names/nid.hpp"
+
+namespace plnet::lnet {
+
+// By number of a peer.
+class PeerWords {
+ public:
+  explicit PeerWords(std::size_t peers) : words_(peers) {}
+
+  // True: it has not said so before.
+  [[nodiscard]] bool says(std::uint32_t peer, const Nid& primary) {
+    return set(words_[peer].primary, primary);
+  }
+  // True: not by this one before.
+  [[nodiscard]] bool claim(std::uint32_t peer, const Nid& by_primary) {
+    return set(words_[peer].claimed_by, by_primary);
+  }
+  // Any: nothing was said.
+  [[nodiscard]] const Nid& said_by(std::uint32_t peer) const { return words_[peer].primary; }
+  [[nodiscard]] const Nid& claimer_of(std::uint32_t peer) const { return words_[peer].claimed_by; }
+  void forget(std::uint32_t peer) { words_[peer] = {}; }
+
+ private:
+  struct Word {
+    Nid primary = Nid::any();
+    Nid claimed_by = Nid::any();
+  };
+
+  [[nodiscard]] static bool set(Nid& old, const Nid& fresh) {
+    const bool differs = old != fresh;
+    old = fresh;
+    return differs;
+  }
+
+  std::vector<Word> words_;
+};
+
+}  // namespace plnet::lnet
