@@ -15,6 +15,12 @@ bool is_ipv4(const SocketAddress& address) {
          address.ip[10] == 0xff && address.ip[11] == 0xff;
 }
 
+bool is_address_of(const SocketAddress& address, const Nid& nid) {
+  if (nid.is_large()) return address.ip == nid.address_be;
+  return is_ipv4(address) &&
+         std::equal(address.ip.begin() + 12, address.ip.end(), nid.address_be.begin());
+}
+
 std::uint32_t ipv4_of(const SocketAddress& address) {
   const auto& ip = address.ip;
   return static_cast<std::uint32_t>(ip[12]) << 24U | static_cast<std::uint32_t>(ip[13]) << 16U |
@@ -73,6 +79,7 @@ bool Acceptor::has_share(const SocketAddress& address) {
   };
   fresh_.for_each(count);
   waiting_.for_each(count);
+  queued_.for_each(count);
   return places >= share;
 }
 
@@ -112,7 +119,9 @@ std::size_t Acceptor::on_bytes(std::uint32_t slot, std::size_t /*direct*/,
     if (!stranger.hello.reading()) on_hello(stranger);
   }
   // Whoever goes on does not know yet whether we want it. What comes later stays in the stream.
-  if (stranger.state == State::kIntroduced && used < staged.size()) {
+  const bool is_introduced =
+      stranger.state == State::kIntroduced || stranger.state == State::kQueued;
+  if (is_introduced && used < staged.size()) {
     refuse(stranger, Id::kRefusedEager);
   }
   return staged.size();
@@ -161,16 +170,7 @@ void Acceptor::introduce(Stranger& stranger) {
       hello.source.net() != arrival.local.net()) {
     return refuse(stranger, Id::kRefusedSource);
   }
-  arrival.peer = {hello.source, hello.source_pid};
-  const SocketAddress& remote = stranger.addresses.remote;
-  if (!is_reserved(remote.port)) {
-    // Each connection is a process of its own; what its HELLO says is not to be trusted.
-    if (!is_ipv4(remote)) return refuse(stranger, Id::kRefusedSource);
-    arrival.peer = {Nid::of(arrival.local.type, arrival.local.number(), ipv4_of(remote)),
-                    remote.port | lnet::kPidUserFlag};
-  } else if ((hello.source_pid & lnet::kPidUserFlag) != 0) {
-    return refuse(stranger, Id::kRefusedSource);
-  }
+  if (const auto why = judge_origin(stranger)) return refuse(stranger, *why);
   const auto type = inverted(hello.type);
   if (!type) return refuse(stranger, Id::kRefusedType);
   arrival.hello = hello;
@@ -181,6 +181,34 @@ void Acceptor::introduce(Stranger& stranger) {
   }
   stranger.state = State::kIntroduced;
   streams_.driver().pause_reading(stranger.stream);
+}
+
+// Who it is to us; a reason if it cannot be who it says. An address of the other family proves
+// nothing: the kernel connects to a NID of that family from whatever address it has there
+// (lustre-release lnet/lnet/lib-socket.c: lnet_sock_create()).
+std::optional<Acceptor::Id> Acceptor::judge_origin(Stranger& stranger) {
+  const Hello& hello = stranger.hello.hello();
+  Arrival& arrival = stranger.arrival;
+  arrival.peer = {hello.source, hello.source_pid};
+  const SocketAddress& remote = stranger.addresses.remote;
+  if (!is_reserved(remote.port)) {
+    // Each connection is a process of its own; what its HELLO says is not to be trusted.
+    if (!is_ipv4(remote)) return Id::kRefusedSource;
+    arrival.peer = {Nid::of(arrival.local.type, arrival.local.number(), ipv4_of(remote)),
+                    remote.port | lnet::kPidUserFlag};
+    return std::nullopt;
+  }
+  if ((hello.source_pid & lnet::kPidUserFlag) != 0) return Id::kRefusedSource;
+  if (config_.any_address) return std::nullopt;
+  if (is_address_of(remote, hello.source)) {
+    std::array<std::uint32_t, kHelloAddressesMax> room{};
+    if (!hello.source.is_large()) listed_.learn(hello.source, stranger.hello.addresses(room));
+    return std::nullopt;
+  }
+  const bool comparable = hello.source.is_large() != is_ipv4(remote);
+  arrival.proven = comparable && is_ipv4(remote) && listed_.lists(hello.source, ipv4_of(remote));
+  if (!arrival.proven && comparable) return Id::kRefusedForeign;
+  return std::nullopt;
 }
 
 void Acceptor::complain(const SocketAddress& address, Id why) {
@@ -274,8 +302,11 @@ unsigned Acceptor::flush(Instant now) {
     ++work;
     stranger->deadline = now + config_.step_timeout;
     waiting_.push_back(*stranger);
-    if (stranger->state == State::kIntroduced) hand_over(*stranger);
+    if (stranger->state != State::kIntroduced) continue;
+    // Nobody overtakes those that wait.
+    if (!queued_.empty() || !hand_over(*stranger)) queue(*stranger, now);
   }
+  if (now >= next_turn_) work += serve_queue(now);
   while (Stranger* const stranger = waiting_.front()) {
     if (stranger->deadline > now) break;
     ++work;
@@ -284,22 +315,57 @@ unsigned Acceptor::flush(Instant now) {
   return work;
 }
 
+void Acceptor::queue(Stranger& stranger, Instant now) {
+  counters_.add(Id::kWaited);
+  stranger.state = State::kQueued;
+  stranger.deadline = now + kTurnTimeout;
+  stranger.unlink();
+  if (queued_.empty()) next_turn_ = now + kTurnInterval;
+  queued_.push_back(stranger);
+}
+
+// One that has to wait on goes to the end, since what it waits for may be its own affair.
+unsigned Acceptor::serve_queue(Instant now) {
+  unsigned work = 0;
+  IntrusiveList<Stranger> later;
+  for (std::size_t looks = 0; looks < kTurnsAtOnce && !queued_.empty(); ++looks) {
+    Stranger& stranger = *queued_.front();
+    if (!hand_over(stranger)) {
+      stranger.unlink();
+      later.push_back(stranger);
+      if (stranger.deadline <= now) refuse(stranger, Id::kRefusedWait, Errc::kNoSpace);
+      continue;
+    }
+    ++work;
+  }
+  queued_.splice_back(later);
+  next_turn_ = queued_.empty() ? Instant::max() : now + kTurnInterval;
+  return work;
+}
+
 // Between two reads, when nothing of the stream is in anybody's hands.
-void Acceptor::hand_over(Stranger& stranger) {
-  if (!homes_.has_room(stranger.arrival)) {
-    return refuse(stranger, Id::kRefusedHome, Errc::kNoSpace);
+bool Acceptor::hand_over(Stranger& stranger) {
+  const Room room = homes_.room_for(stranger.arrival);
+  if (room == Room::kLater) return false;
+  if (room == Room::kNone) {
+    refuse(stranger, Id::kRefusedHome, Errc::kNoSpace);
+    return true;
   }
   const auto detached = streams_.driver().detach(stranger.stream);
-  if (!detached) return refuse(stranger, Id::kRefusedDetach, detached.error());
+  if (!detached) {
+    refuse(stranger, Id::kRefusedDetach, detached.error());
+    return true;
+  }
   streams_.take_back(stranger.stream);
   stranger.arrival.stream = *detached;
   counters_.add(Id::kHandedOver);
   homes_.hand_over(stranger.arrival);
   forget(stranger);
+  return true;
 }
 
 Instant Acceptor::next_deadline() {
-  return waiting_.empty() ? Instant::max() : waiting_.front()->deadline;
+  return waiting_.empty() ? next_turn_ : std::min(next_turn_, waiting_.front()->deadline);
 }
 
 void Acceptor::shut_down() {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "lib/base/clock.hpp"
@@ -16,6 +17,7 @@
 #include "lib/base/pool.hpp"
 #include "lib/socklnd/complaints.hpp"
 #include "lib/socklnd/hello_reader.hpp"
+#include "lib/socklnd/listed_addresses.hpp"
 #include "lib/socklnd/peer_homes.hpp"
 #include "lib/socklnd/request_reader.hpp"
 #include "lib/socklnd/stream_switch.hpp"
@@ -45,16 +47,20 @@ namespace plnet::socklnd {
   X(kRefusedAddresses, "refused_addresses", "connections", kCount,                                 \
     "closed: a HELLO with a bad list of addresses")                                                \
   X(kRefusedSource, "refused_source", "connections", kCount, "closed: no such NID can call us")    \
+  X(kRefusedForeign, "refused_foreign_nid", "connections", kCount,                                 \
+    "closed: its address is not that of the NID in its HELLO, nor listed by that NID")             \
   X(kRefusedAccess, "refused_access", "connections", kCount, "closed: an access rule forbids it")  \
   X(kRefusedType, "refused_type", "connections", kCount, "closed: unknown connection type")        \
   X(kRefusedEager, "refused_eager", "connections", kCount, "closed: spoke on before our answer")   \
   X(kRefusedDetach, "refused_detach", "connections", kCount, "closed: the stream cannot be moved") \
   X(kRefusedShutdown, "refused_shutdown", "connections", kCount, "closed: we are going down")      \
   X(kTimedOut, "timed_out", "connections", kCount, "closed: a step took longer than allowed")      \
+  X(kWaited, "waited", "connections", kCount, "introduced, and waited for their turn")             \
+  X(kRefusedWait, "refused_waited", "connections", kCount, "closed: waited too long for its turn") \
   X(kLeftSilent, "left_silent", "connections", kCount, "gone without a byte")                      \
   X(kLeftEarly, "left_early", "connections", kCount,                                               \
     "gone before the end of their HELLO: on their side often a wrong NID for us")                  \
-  X(kStrangers, "strangers", "connections", kGauge, "being introduced now")
+  X(kStrangers, "strangers", "connections", kGauge, "being introduced now, or waiting")
 PLNET_COUNTERS(AcceptorCounters, PLNET_ACCEPTOR_COUNTERS);
 
 // Of the places for strangers one address has one in so many.
@@ -65,10 +71,18 @@ inline constexpr std::size_t kAddressPlacesLeast = 16;
 // out at a time beyond the places that there are.
 inline constexpr std::size_t kEvictedMax = 64;
 
+// How long a connection whose HELLO is complete may wait for its turn, without being read: the
+// kernel waits for our HELLO as long as for anything else, 50 seconds by default.
+inline constexpr Duration kTurnTimeout = std::chrono::seconds(45);
+// Between two looks at those that wait, and so many at a look.
+inline constexpr Duration kTurnInterval = std::chrono::milliseconds(1);
+inline constexpr std::size_t kTurnsAtOnce = 64;
+
 struct AcceptorConfig {
   AcceptPolicy policy = AcceptPolicy::kSecure;
   Duration step_timeout = std::chrono::seconds(5);  // accept_timeout
   std::size_t strangers_max = kStrangersMax;        // about 600 bytes each
+  bool any_address = false;                         // a NID may come from any address (NAT)
   Complaints* complaints = nullptr;                 // null: nobody wants to hear
 };
 
@@ -97,7 +111,14 @@ class Acceptor final : public StreamUser, public StreamAccepter {
   using Id = AcceptorCounters::Id;
 
   struct Stranger : ListNode<> {
-    enum class State : std::uint8_t { kRequest, kHello, kIntroduced, kAnswering, kClosing };
+    enum class State : std::uint8_t {
+      kRequest,
+      kHello,
+      kIntroduced,
+      kQueued,  // introduced, and waits for its turn to become a peer
+      kAnswering,
+      kClosing,
+    };
     StreamId stream;
     StreamAddresses addresses;
     State state = State::kRequest;
@@ -121,7 +142,11 @@ class Acceptor final : public StreamUser, public StreamAccepter {
   void answer_request(Stranger& stranger);
   void answer_version(Stranger& stranger);
   void send_answer(Stranger& stranger);
-  void hand_over(Stranger& stranger);
+  [[nodiscard]] std::optional<Id> judge_origin(Stranger& stranger);
+  // False: later.
+  [[nodiscard]] bool hand_over(Stranger& stranger);
+  void queue(Stranger& stranger, Instant now);
+  [[nodiscard]] unsigned serve_queue(Instant now);
   void touch(Stranger& stranger);
   void forget(Stranger& stranger);
   [[nodiscard]] std::size_t places_taken() const;
@@ -137,8 +162,11 @@ class Acceptor final : public StreamUser, public StreamAccepter {
   // each step is allowed the same time.
   IntrusiveList<Stranger> fresh_;
   IntrusiveList<Stranger> waiting_;
+  IntrusiveList<Stranger> queued_;  // whoever was looked at last is last
+  Instant next_turn_ = Instant::max();
   IntrusiveList<Stranger> leaving_;  // for these nobody waits
   std::size_t leaving_count_ = 0;
+  ListedAddresses listed_;
   Counters<AcceptorCounters> counters_;
 };
 

@@ -9,14 +9,14 @@ std::optional<LocalInterface> interface_of(const lnet::Node& node, const lnet::N
   return LocalInterface{.incarnation = ni->incarnation};
 }
 
-std::optional<lnet::ShardId> home_of(lnet::Node& node, const Arrival& arrival) {
+Result<lnet::ShardId> home_of(lnet::Node& node, const Arrival& arrival) {
   const lnet::Ni* const ni = node.coordinator().local().ni(arrival.local);
-  if (ni == nullptr) return std::nullopt;
+  if (ni == nullptr) return std::unexpected(Errc::kShutdown);
   const lnet::WantedPeer wanted{
       .nid = arrival.peer.nid, .demand = lnet::PeerDemand::kStranger, .received_on = ni};
   const auto peer =
       node.coordinator().directory().create_by_traffic(wanted, node.shard(0).core().now);
-  if (!peer) return std::nullopt;
+  if (!peer) return std::unexpected(peer.error());
   return lnet::lane_shard(ni->shards, (*peer)->home, (*peer)->number, node.shards());
 }
 

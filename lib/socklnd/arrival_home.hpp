@@ -14,8 +14,11 @@ namespace plnet::socklnd {
                                                          const lnet::Nid& nid);
 
 // Where the peer has its home, or what serves the interface in its stead. A stranger becomes a
-// peer, within the limits of the peer directory; nothing if there is no room for it, or only after
-// somebody else has gone.
-[[nodiscard]] std::optional<lnet::ShardId> home_of(lnet::Node& node, const Arrival& arrival);
+// peer, within the limits of the peer directory. kAgain and kNoSpace: there will be room for it,
+// or its turn comes.
+[[nodiscard]] Result<lnet::ShardId> home_of(lnet::Node& node, const Arrival& arrival);
+[[nodiscard]] constexpr Room room_of(Errc why_no_home) {
+  return why_no_home == Errc::kAgain || why_no_home == Errc::kNoSpace ? Room::kLater : Room::kNone;
+}
 
 }  // namespace plnet::socklnd

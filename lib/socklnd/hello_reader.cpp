@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/socklnd/hello_reader.hpp"
 
+#include <bit>
+#include <cstring>
+
 namespace plnet::socklnd {
 
 std::size_t HelloReader::take(std::span<const std::byte> bytes) {
   return buffer_.take(bytes, [this] { return reading(); }, [this] { advance(); });
+}
+
+std::span<const std::uint32_t> HelloReader::addresses(
+    std::span<std::uint32_t, kHelloAddressesMax> room) const {
+  PLNET_CHECK(state_ == State::kDone, "a HELLO has been read");
+  const auto list = buffer_.bytes().subspan(hello_bytes(hello_.protocol));
+  PLNET_CHECK(list.size() % 4 == 0 && list.size() / 4 <= room.size(), "bounded when it was read");
+  for (std::size_t i = 0; i < list.size() / 4; ++i) {
+    std::memcpy(&room[i], list.data() + 4 * i, 4);
+    if (prefix_.swapped) room[i] = std::byteswap(room[i]);
+  }
+  return room.first(list.size() / 4);
 }
 
 void HelloReader::advance() {

@@ -36,6 +36,9 @@ class HelloReader {
   [[nodiscard]] bool empty() const { return buffer_.empty(); }
   // When it is done.
   [[nodiscard]] const Hello& hello() const { return hello_; }
+  // When it is done: the IPv4 addresses behind it, in its order. Returns the filled part of `room`.
+  [[nodiscard]] std::span<const std::uint32_t> addresses(
+      std::span<std::uint32_t, kHelloAddressesMax> room) const;
   // The sender's byte order is not ours: nor will that of its frames be.
   [[nodiscard]] bool swapped() const { return prefix_.swapped; }
 

@@ -255,6 +255,7 @@ bool SockLnd::idle() const {
 }
 
 unsigned SockLnd::flush(Instant now) {
+  flushed_ = now;
   unsigned work = timers_.advance(now);
   watch_outage(now);
   bring_old();

@@ -125,6 +125,12 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   static constexpr Duration kLookForSilence = std::chrono::seconds(1);
   // Over how long the pace of a payload is taken: longer than a network loses packets for.
   static constexpr Duration kPaceSpan = std::chrono::seconds(10);
+  // Of the connections one address has one in so many, but never fewer than these or a full set.
+  static constexpr std::size_t kAddressConnectionsPart = 8;
+  static constexpr std::size_t kAddressConnectionsLeast = 64;
+  // Connections that are looked at for a silent one, and how old that has to be.
+  static constexpr std::size_t kSilentLooks = 64;
+  static constexpr Duration kSilentAfter = std::chrono::seconds(60);
   // Between two looks at our own address: a few system calls.
   static constexpr Duration kInterfaceAgain = std::chrono::seconds(1);
 
@@ -189,12 +195,15 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   void forget(Peer& peer);
   void on_reply(Connection& connection);
   void judge_reply(Connection& connection, const Hello& reply);
+  [[nodiscard]] static bool fits(const Peer& peer, const Hello& hello);
   [[nodiscard]] bool accept_identity(Peer& peer, const Hello& hello);
   [[nodiscard]] std::optional<Id> refusal(Peer& peer, const Arrival& arrival);
   void answer(Connection& connection, std::int32_t type);
   void open(Connection& connection, bool swapped);
   void give_up(Connection& connection, Id why, Outcome outcome, Errc cause);
-  void complain(const Peer& peer, Id why);
+  void complain(const lnet::Nid& nid, Id why);
+  [[nodiscard]] bool has_share(const lnet::Nid& nid) const;
+  void close_silent();
   void close_connection(Connection& connection, Id why, Errc cause, bool siblings = true);
   void count_end(const Connection& connection, Errc cause);
   void count_lost(const Connection& connection, std::uint64_t unacknowledged);
@@ -294,7 +303,9 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
     Instant again_at = Instant::min();
   };
   Interface interface_;
-  TransmitQueue ended_;  // lnd_state says how
+  Instant flushed_{};
+  std::uint32_t silent_hand_ = 0;  // where looking for a silent connection goes on
+  TransmitQueue ended_;            // lnd_state says how
   std::array<lnet::Completion, kReportedAtOnce> reported_{};
   Outgoing outgoing_;
   Counters<SockLndCounters> counters_;

@@ -155,7 +155,7 @@ void SockLnd::judge_reply(Connection& connection, const Hello& reply) {
 void SockLnd::give_up(Connection& connection, Id why, Outcome outcome, Errc cause) {
   Peer& peer = *connection.peer;
   counters_.add(why);
-  if (cause == Errc::kProtocol) complain(peer, why);
+  if (cause == Errc::kProtocol) complain(peer.id.nid, why);
   connection.state = State::kClosing;
   end_stream(connection, cause);
   if (peer.attempt == &connection) {
@@ -169,6 +169,12 @@ void SockLnd::give_up(Connection& connection, Id why, Outcome outcome, Errc caus
 // --- Theirs ---
 
 void SockLnd::take(const Arrival& arrival) {
+  if (has_share(arrival.peer.nid)) {
+    counters_.add(Id::kRefusedShare);
+    complain(arrival.peer.nid, Id::kRefusedShare);
+    return streams_.driver().discard(arrival.stream);
+  }
+  if (connections_.free_count() == 0) close_silent();
   Peer* const known = peers_by_id_.find(arrival.peer);
   Peer* const peer = known != nullptr || shutting_down_ ? known : new_peer(arrival.peer);
   if (peer == nullptr || shutting_down_) {
@@ -196,6 +202,36 @@ void SockLnd::take(const Arrival& arrival) {
   open(*connection, arrival.swapped);
 }
 
+// A NID is one address, with any number of processes on unprivileged ports. A full set for a node
+// is always within the share.
+bool SockLnd::has_share(const Nid& nid) const {
+  const std::size_t most = std::max(quota_.bulk, quota_.control);
+  const std::size_t share = std::max(
+      {config_.connections_max / kAddressConnectionsPart, kAddressConnectionsLeast, 3 * most});
+  std::size_t count = 0;
+  peers_by_id_.for_each(nid, [&](const Peer& peer) { count += peer.open_count(); });
+  return count >= share;
+}
+
+// Of a peer that has connected and never sent or been sent a message: the place is of more use to
+// others. It comes free in a later poll.
+void SockLnd::close_silent() {
+  for (std::size_t look = 0; look < kSilentLooks; ++look) {
+    const std::uint32_t slot = silent_hand_;
+    silent_hand_ = slot + 1 == connection_slots() ? 0 : slot + 1;
+    if (!connections_.is_lent(slot)) continue;
+    Connection& connection = connections_.at(slot);
+    if (connection.state != State::kOpen || connection.away || connection.by_us) continue;
+    const bool silent = !connection.peer->connections.any_of([](const Connection& each) {
+      return each.away || each.messages_received > 0 || each.messages_sent > 0 ||
+             each.has_to_send() || each.rx != Rx::kNone;
+    });
+    const bool old = connection.since != Instant{} && flushed_ >= connection.since + kSilentAfter;
+    if (!silent || !old) continue;
+    return close_connection(connection, Id::kClosedSilent, Errc::kNoSpace, false);
+  }
+}
+
 // nullptr, and the stream gone, if it cannot be had or there is no room.
 Connection* SockLnd::adopt(Peer& peer, const Arrival& arrival) {
   const auto stream = streams_.driver().adopt(arrival.stream, stream_options(config_.tunables));
@@ -215,6 +251,9 @@ std::optional<SockLnd::Id> SockLnd::refusal(Peer& peer, const Arrival& arrival) 
   // Of two that connect to each other at once the connection of the higher NID survives.
   const bool ours_wins = std::memcmp(&peer.id.nid, &config_.nid, sizeof(Nid)) < 0;
   if (peer.attempt != nullptr && ours_wins) return Id::kRefusedRace;
+  // It may not end the connections of who has the NID.
+  if (!arrival.proven && peer.incarnation_known && !fits(peer, arrival.hello))
+    return Id::kRefusedUnproven;
   if (!accept_identity(peer, arrival.hello)) return Id::kRefusedStale;
   const std::uint16_t most = std::max(quota_.bulk, quota_.control);
   if (peer.id.nid != config_.nid && peer.open_of(arrival.type) >= most) {
@@ -225,10 +264,13 @@ std::optional<SockLnd::Id> SockLnd::refusal(Peer& peer, const Arrival& arrival) 
 
 // --- Both ---
 
+bool SockLnd::fits(const Peer& peer, const Hello& hello) {
+  return peer.incarnation == hello.source_incarnation && peer.protocol == hello.protocol;
+}
+
 // False: it has restarted, or speaks another version now. All that was with it ends.
 bool SockLnd::accept_identity(Peer& peer, const Hello& hello) {
-  const bool fits = peer.incarnation == hello.source_incarnation && peer.protocol == hello.protocol;
-  if (peer.incarnation_known && !fits) {
+  if (peer.incarnation_known && !fits(peer, hello)) {
     forget(peer);
     peer.closing = peer.open_count() > 0;
     peer.close_cause = Errc::kStale;
@@ -288,10 +330,10 @@ void SockLnd::leave_open(Connection& connection) {
   if (peer.waiting.empty() && peer.attempt == nullptr && !again) peer.initiated = false;
 }
 
-void SockLnd::complain(const Peer& peer, Id why) {
+void SockLnd::complain(const Nid& nid, Id why) {
   if (config_.complaints == nullptr) return;
   const auto row = static_cast<std::size_t>(why);
-  config_.complaints->tell({.nid = peer.id.nid, .cause = SockLndCounters::kInfo[row].name});
+  config_.complaints->tell({.nid = nid, .cause = SockLndCounters::kInfo[row].name});
 }
 
 void SockLnd::close_connection(Connection& connection, Id why, Errc cause, bool siblings) {
@@ -299,7 +341,7 @@ void SockLnd::close_connection(Connection& connection, Id why, Errc cause, bool 
   if (connection.rx == Rx::kKept) bring(handle_of(connection));  // it goes with the socket
   Peer& peer = *connection.peer;
   if (!connection.away) counters_.add(why);
-  if (cause == Errc::kProtocol && why != Id::kClosedSibling) complain(peer, why);
+  if (cause == Errc::kProtocol && why != Id::kClosedSibling) complain(peer.id.nid, why);
   if (connection.state == State::kOpen) leave_open(connection);
   connection.state = State::kClosing;
   end_stream(connection, cause);

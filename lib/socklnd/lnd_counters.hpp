@@ -51,6 +51,10 @@ namespace plnet::socklnd {
   X(kRefusedDuplicate, "refused_duplicate", "connections", kCount, "refused: enough of its type")  \
   X(kRefusedReleasing, "refused_releasing", "connections", kCount, "refused: we let go of it")     \
   X(kRefusedNoRoom, "refused_no_room", "connections", kCount, "closed: no room for it")            \
+  X(kRefusedUnproven, "refused_unproven", "connections", kCount,                                   \
+    "refused: of another address family, with another incarnation than those there are")           \
+  X(kRefusedShare, "refused_address_share", "connections", kCount,                                 \
+    "closed: processes of its address have their share of the connections")                        \
   X(kRefusedAdopt, "refused_adopt", "connections", kCount, "lost: it could not be moved here")     \
   X(kClosedByPeer, "closed_by_peer", "connections", kCount, "ended by the peer, orderly")          \
   X(kClosedInMessage, "closed_in_message", "connections", kCount, "ended in a message")            \
@@ -68,6 +72,8 @@ namespace plnet::socklnd {
   X(kClosedSum, "closed_checksum", "connections", kCount, "a message with a wrong checksum")       \
   X(kClosedRejected, "closed_rejected", "connections", kCount, "the core rejected a message")      \
   X(kClosedSibling, "closed_with_sibling", "connections", kCount, "another of the peer ended")     \
+  X(kClosedSilent, "closed_silent", "connections", kCount,                                         \
+    "closed: others wanted the place, and its peer has never said anything")                       \
   X(kClosedReleased, "closed_released", "connections", kCount, "the peer was let go of")           \
   X(kClosedShutdown, "closed_shutdown", "connections", kCount, "we are going down")                \
   X(kInterfaceGone, "interface_gone", "times", kCount, "our address was no longer this machine's") \

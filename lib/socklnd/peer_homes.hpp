@@ -20,11 +20,18 @@ struct Arrival {
   lnet::Nid local;       // the interface of ours that it asked for
   lnet::ProcessId peer;  // who it is to us: not what it says if its port is not a reserved one
   ConnectionType type = ConnectionType::kControl;  // as we see it
+  bool proven = true;  // its address is the NID's, or one that the NID has listed
 };
 
 struct LocalInterface {
   std::uint32_t pid = lnet::kLustrePid;
   std::uint64_t incarnation = 0;
+};
+
+enum class Room : std::uint8_t {
+  kFree,
+  kLater,  // it comes free by itself, or the peer's turn comes: ask again
+  kNone,
 };
 
 class PeerHomes {
@@ -36,7 +43,7 @@ class PeerHomes {
   [[nodiscard]] virtual bool admits(const Arrival& /*arrival*/) { return true; }
   // Whether hand_over() can take one more now. Comes first, since a stream that has been detached
   // cannot be closed here any more.
-  [[nodiscard]] virtual bool has_room(const Arrival& arrival) = 0;
+  [[nodiscard]] virtual Room room_for(const Arrival& arrival) = 0;
   // Ends in SockLnd::take() on the home shard, from between two of its turns.
   virtual void hand_over(const Arrival& arrival) = 0;
 };

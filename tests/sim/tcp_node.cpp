@@ -70,8 +70,8 @@ std::optional<socklnd::LocalInterface> TcpNode::local(const Nid& nid) const {
   return socklnd::LocalInterface{.incarnation = setup_.incarnation};
 }
 
-bool TcpNode::has_room(const socklnd::Arrival& /*arrival*/) {
-  return lnd_->has_room();
+socklnd::Room TcpNode::room_for(const socklnd::Arrival& /*arrival*/) {
+  return lnd_->has_room() ? socklnd::Room::kFree : socklnd::Room::kNone;
 }
 
 void TcpNode::hand_over(const socklnd::Arrival& arrival) {

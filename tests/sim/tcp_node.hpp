@@ -60,7 +60,7 @@ class TcpNode final : public Pollable,
  private:
   [[nodiscard]] std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override;
   [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
-  [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
+  [[nodiscard]] socklnd::Room room_for(const socklnd::Arrival& arrival) override;
   void hand_over(const socklnd::Arrival& arrival) override;
   // Of the program's memory; the list stays.
   [[nodiscard]] std::span<const Fragment> room(std::size_t bytes);

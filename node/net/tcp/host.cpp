@@ -41,9 +41,11 @@ bool may_use_reserved_ports() {
           errno == EADDRINUSE || errno == EADDRNOTAVAIL);
 }
 
-socklnd::AcceptorConfig acceptor_config(const TcpOptions& options, TcpPlace& place) {
-  return {.policy = options.accept,
-          .step_timeout = std::chrono::seconds(options.tunables.accept_timeout),
+socklnd::AcceptorConfig acceptor_config(const TcpHost::Parts& parts, TcpPlace& place) {
+  return {.policy = parts.options.accept,
+          .step_timeout = std::chrono::seconds(parts.options.tunables.accept_timeout),
+          .strangers_max = parts.strangers_max,
+          .any_address = parts.any_address,
           .complaints = &place.complaints()};
 }
 
@@ -120,7 +122,7 @@ TcpHost::TcpHost(const Parts& parts, std::vector<std::unique_ptr<TcpPlace>> plac
       privileged_(may_use_reserved_ports()),
       lanes_(parts.cpt_of_shard),
       places_(std::move(places)),
-      acceptor_(acceptor_config(parts.options, *places_[0]), places_[0]->streams(), *this) {
+      acceptor_(acceptor_config(parts, *places_[0]), places_[0]->streams(), *this) {
   places_[0]->set_acceptor(acceptor_);
   for (unsigned shard = 0; shard < parts.cpt_of_shard.size(); ++shard)
     places_[shard]->inbox().set_lanes(lanes_.end(shard));
@@ -259,10 +261,14 @@ bool TcpHost::admits(const Arrival& arrival) {
          lnet::admits_owner(node->shared(), 0, {arrival.peer.nid, arrival.local});
 }
 
-bool TcpHost::has_room(const Arrival& arrival) {
+socklnd::Room TcpHost::room_for(const Arrival& arrival) {
   home_.reset();
-  if (local(arrival.local)) home_ = socklnd::home_of(*first_->node_owner(), arrival);
-  return home_ && places_[*home_]->inbox().has_room();
+  if (!local(arrival.local)) return socklnd::Room::kNone;
+  const auto home = socklnd::home_of(*first_->node_owner(), arrival);
+  if (!home) return socklnd::room_of(home.error());
+  if (!places_[*home]->inbox().has_room()) return socklnd::Room::kLater;
+  home_ = *home;
+  return socklnd::Room::kFree;
 }
 
 void TcpHost::hand_over(const Arrival& arrival) {

@@ -31,6 +31,8 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
     TcpOptions options;
     // On each shard; the memory of unused ones is never touched.
     std::size_t streams_max = 4096;
+    std::size_t strangers_max = socklnd::kStrangersMax;
+    bool any_address = false;  // TcpSettings
     drivers::BusyPoll busy_poll{};
     std::uint32_t relay_bytes_min = 0;
     Duration down_grace{};   // of SockLndConfig
@@ -116,7 +118,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   // PeerHomes.
   [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
   [[nodiscard]] bool admits(const socklnd::Arrival& arrival) override;
-  [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
+  [[nodiscard]] socklnd::Room room_for(const socklnd::Arrival& arrival) override;
   void hand_over(const socklnd::Arrival& arrival) override;
 
   Parts parts_;                       // constant except for the options
@@ -130,7 +132,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   ConnectionsByLink by_link_;  // as of the last change
   runtime::Metrics* metrics_ = nullptr;
   std::vector<runtime::Metrics::Id> metric_ids_;
-  std::optional<lnet::ShardId> home_;  // from has_room() for hand_over()
+  std::optional<lnet::ShardId> home_;  // from room_for() for hand_over()
 };
 
 // The address of an NI in the form that sockets take, with port 0.

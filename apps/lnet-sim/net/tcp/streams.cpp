@@ -131,9 +131,10 @@ std::uint64_t TcpStreams::connections_lost() const {
 std::uint64_t TcpStreams::strange_strangers() const {
   using Id = socklnd::AcceptorCounters::Id;
   std::uint64_t sum = 0;
-  for (const Id id : {Id::kRefusedLegacy, Id::kRefusedMagic, Id::kRefusedRequest,
-                      Id::kRefusedHelloMagic, Id::kRefusedHelloVersion, Id::kRefusedAddresses,
-                      Id::kRefusedSource, Id::kRefusedType, Id::kRefusedEager}) {
+  for (const Id id :
+       {Id::kRefusedLegacy, Id::kRefusedMagic, Id::kRefusedRequest, Id::kRefusedHelloMagic,
+        Id::kRefusedHelloVersion, Id::kRefusedAddresses, Id::kRefusedSource, Id::kRefusedForeign,
+        Id::kRefusedType, Id::kRefusedEager}) {
     sum += acceptor_->count(id);
   }
   return sum;
@@ -144,10 +145,14 @@ std::optional<socklnd::LocalInterface> TcpStreams::local(const Nid& nid) const {
   return listens ? socklnd::interface_of(*node_, nid) : std::nullopt;
 }
 
-bool TcpStreams::has_room(const Arrival& arrival) {
+socklnd::Room TcpStreams::room_for(const Arrival& arrival) {
   home_.reset();
-  if (local(arrival.local)) home_ = socklnd::home_of(*node_, arrival);
-  return home_ && places_[*home_]->inbox.has_room();
+  if (!local(arrival.local)) return socklnd::Room::kNone;
+  const auto home = socklnd::home_of(*node_, arrival);
+  if (!home) return socklnd::room_of(home.error());
+  if (!places_[*home]->inbox.has_room()) return socklnd::Room::kLater;
+  home_ = *home;
+  return socklnd::Room::kFree;
 }
 
 void TcpStreams::hand_over(const Arrival& arrival) {

@@ -79,7 +79,7 @@ class TcpStreams final : public socklnd::PeerHomes {
 
   // PeerHomes.
   [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
-  [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
+  [[nodiscard]] socklnd::Room room_for(const socklnd::Arrival& arrival) override;
   void hand_over(const socklnd::Arrival& arrival) override;
 
   lnet::Node* node_ = nullptr;
@@ -87,7 +87,7 @@ class TcpStreams final : public socklnd::PeerHomes {
   std::unique_ptr<socklnd::Acceptor> acceptor_;
   socklnd::LaneExchange lanes_;
   std::vector<lnet::Nid> listening_;
-  std::optional<lnet::ShardId> home_;  // what has_room() found
+  std::optional<lnet::ShardId> home_;  // what room_for() found
 };
 
 }  // namespace plnet::sim

@@ -190,6 +190,76 @@ TEST_F(SocklndFullAcceptor, AnHonestPeerGetsInHoweverManyAddressesKeepComing) {
   EXPECT_TRUE((*site)[0].acceptor().idle());
 }
 
+// Host 2 says that it is node 1.
+class SocklndForeignNid : public SocklndFullAcceptor {
+ protected:
+  Stranger& claim(unsigned host, unsigned node, std::uint64_t incarnation = 7) {
+    Stranger& peer = come(host);
+    peer.say(both(request_to(nid_of(0)), hello_from(node, ConnectionType::kControl, incarnation)));
+    (void)site->run([&] { return !peer.heard.empty() || peer.closed; }, seconds(1));
+    return peer;
+  }
+  // The HELLO of node 1 with these addresses behind it.
+  static Bytes listing(ConnectionType type, unsigned host) {
+    Bytes hello = hello_from(1, type);
+    hello[52] = std::byte{1};
+    const auto ip = socklnd::address_of(host).ip;
+    for (std::size_t i = 0; i < 4; ++i)
+      hello.push_back(static_cast<std::byte>(ip[15 - i]));
+    return hello;
+  }
+};
+
+TEST_F(SocklndForeignNid, IsRefusedAndEndsNoConnectionOfItsNode) {
+  start(16, 2);
+  Stranger& node = claim(1, 1);
+  ASSERT_FALSE(node.closed);
+  Stranger& attacker = claim(2, 1, 8);
+  EXPECT_TRUE(attacker.closed);
+  EXPECT_TRUE(attacker.heard.empty());
+  EXPECT_EQ(count(AcceptorId::kRefusedForeign), 1U);
+  EXPECT_FALSE(node.is_closed_within(seconds(1)));
+}
+
+TEST_F(SocklndForeignNid, IsAcceptedFromAnAddressThatItsNodeHasListed) {
+  start(16, 3);
+  EXPECT_TRUE(claim(2, 1).closed) << "not yet";
+  Stranger& first = come(1);
+  first.say(both(request_to(nid_of(0)), listing(ConnectionType::kControl, 2)));
+  ASSERT_FALSE(first.is_closed_within(seconds(1)));
+  Stranger& second = come(2);
+  second.say(both(request_to(nid_of(0)), hello_from(1, ConnectionType::kBulkIn)));
+  EXPECT_FALSE(second.is_closed_within(seconds(1)));
+  EXPECT_FALSE(second.heard.empty());
+  EXPECT_TRUE(claim(3, 1).closed) << "an address that it has not listed";
+  Stranger& third = come(3);
+  third.say(both(request_to(nid_of(0)), listing(ConnectionType::kBulkOut, 3)));
+  EXPECT_TRUE(third.is_closed_within(seconds(1))) << "nobody lists itself";
+}
+
+TEST_F(SocklndForeignNid, IsAcceptedWhereTheSiteSaysSo) {
+  site = std::make_unique<TcpSite>(1, SimShape::calm(), 3,
+                                   NodeOptions{.acceptor = {.any_address = true}});
+  site->take_away(1);
+  site->take_away(2);
+  EXPECT_FALSE(claim(2, 1).closed);
+  EXPECT_EQ(count(AcceptorId::kRefusedForeign), 0U);
+}
+
+TEST_F(SocklndFullAcceptor, WhoseTurnHasNotComeWaitsUnread) {
+  start(16, 2);
+  (*site)[0].later = 20;
+  EXPECT_TRUE(gets_in(1));
+  EXPECT_EQ(count(AcceptorId::kWaited), 1U);
+  (*site)[0].later = 1'000'000'000;
+  Stranger& waits = come(2);
+  waits.say(both(request_to(nid_of(0)), hello_from(2, ConnectionType::kControl)));
+  EXPECT_FALSE(waits.is_closed_within(seconds(40)));
+  EXPECT_TRUE(waits.is_closed_within(seconds(10)));
+  EXPECT_EQ(count(AcceptorId::kRefusedWait), 1U);
+  EXPECT_TRUE((*site)[0].acceptor().idle());
+}
+
 TEST_F(SocklndAcceptor, AHelloIsAnsweredWithOurViewOfTheType) {
   Stranger stranger(*site, 1);
   stranger.say(both(request_to(nid_of(0)), hello_from(1, ConnectionType::kBulkOut)));

@@ -198,8 +198,8 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
     if (nid != nid_) return std::nullopt;
     return local_;
   }
-  bool has_room(const Arrival& arrival) override {
-    return core_->directory().find(arrival.peer.nid) != nullptr;
+  Room room_for(const Arrival& arrival) override {
+    return core_->directory().find(arrival.peer.nid) != nullptr ? Room::kFree : Room::kNone;
   }
   void hand_over(const Arrival& arrival) override {
     const lnet::ShardId home = core_->directory().find(arrival.peer.nid)->home;

@@ -107,6 +107,8 @@ class TcpNode final : public PeerHomes {
     EXPECT_TRUE(door_->driver->listen(address, options.backlog, {}).has_value());
   }
 
+  unsigned later = 0;  // so often there is no room yet
+
   [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
   [[nodiscard]] mocks::FakeCore& core() { return *core_; }
   [[nodiscard]] SockLnd& lnd() { return *lnd_; }
@@ -139,7 +141,13 @@ class TcpNode final : public PeerHomes {
     return local_;
   }
   bool admits(const Arrival& arrival) override { return arrival.peer.nid != shut_out_; }
-  bool has_room(const Arrival&) override { return lnd_->has_room(); }
+  Room room_for(const Arrival&) override {
+    if (later > 0) {
+      --later;
+      return Room::kLater;
+    }
+    return lnd_->has_room() ? Room::kFree : Room::kNone;
+  }
   void hand_over(const Arrival& arrival) override {
     arrivals_.push_back(arrival);
     (home_side_ ? *home_side_ : *door_).shard.ring();
