@@ -6,12 +6,15 @@ namespace plnet::lnet::ack_note_test {
 namespace {
 
 constexpr std::uint32_t kSender = 2;
+const Nid kFar = Nid::of(NetType::kTcp, 7, kSender);
 
 class AckNotes : public testing::Test {
  protected:
   // An ACK arrives on shard 0; if it is received its end is told at once, as LNDs do.
   RxVerdict offer(const MdHandle& md, std::uint32_t through = kSender) {
-    MessageHeader header{.destination = HeldNode::nid(1), .source = HeldNode::nid(kSender)};
+    const bool direct = through == kSender;
+    MessageHeader header{.destination = HeldNode::nid(1),
+                         .source = direct ? HeldNode::nid(kSender) : kFar};
     header.type = MessageType::kAck;
     header.set_area(AckArea{.destination = encode_handle(md, rig.node.shared().interface_cookie),
                             .match_bits = 77,

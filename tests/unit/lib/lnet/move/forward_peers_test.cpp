@@ -51,12 +51,13 @@ TEST(ForwardPeers, WhereForwardedMessagesGoTakesNoPlaceThatIsKept) {
 // Who asks for an ACK names whom it shall go to.
 TEST(ForwardPeers, WhoAnswersGoToTakesNoPlaceThatIsKept) {
   constexpr std::size_t kPeers = 32;
-  HeldNode rig({.peers = kPeers, .kept_for_own = kKept});
+  const auto other = [](std::uint32_t address) { return Nid::of(NetType::kTcp, 7, address); };
+  HeldNode rig({.nids = {HeldNode::nid(1), other(1)}, .peers = kPeers, .kept_for_own = kKept});
   rig.node.add_peer(HeldNode::nid(9));
   Recorder target, user;
   rig.attach(target);
   for (std::uint32_t i = 1; i <= 50; ++i) {
-    MessageHeader header{.destination = HeldNode::nid(1), .source = HeldNode::nid(100 + i)};
+    MessageHeader header{.destination = HeldNode::nid(1), .source = other(100 + i)};
     header.type = MessageType::kPut;
     header.set_area(PutArea{.ack_handle = {7, 7}, .match_bits = 1, .portal = 5});
     const RxDecision decision =
@@ -64,8 +65,8 @@ TEST(ForwardPeers, WhoAnswersGoToTakesNoPlaceThatIsKept) {
     EXPECT_EQ(decision.verdict, RxVerdict::kReceive);
     rig.port().on_received({i, 1}, {}, Health::kOk);
     rig.settle();
-    while (!rig.lnds[0]->held.empty()) {
-      rig.lnds[0]->end(0);
+    while (!rig.others[0]->held.empty()) {
+      rig.others[0]->end(0);
       rig.settle();
     }
   }

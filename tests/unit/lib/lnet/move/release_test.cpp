@@ -136,7 +136,7 @@ TEST(Release, AnAckIsToldInOneVisitThoughItsConnectionGoesMeanwhile) {
   for (unsigned turns = 0; turns < 8; ++turns) {
     HeldNode rig({.shards = 3});
     Recorder user;
-    MessageHeader header{.destination = HeldNode::nid(1), .source = HeldNode::nid(9)};
+    MessageHeader header{.destination = HeldNode::nid(1), .source = Nid::of(NetType::kTcp, 7, 9)};
     header.set_area(AckArea{.destination = rig.core(2).match.wire_handle(rig.bind(user, 100, 2))});
     // By way of another: it is asked for.
     const RxOffer offer{.header = header, .from = HeldNode::nid(8), .rx = {3, 1}};
