@@ -128,9 +128,9 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   // Of the connections one address has one in so many, but never fewer than these or a full set.
   static constexpr std::size_t kAddressConnectionsPart = 8;
   static constexpr std::size_t kAddressConnectionsLeast = 64;
-  // Connections that are looked at for a silent one, and how old that has to be.
-  static constexpr std::size_t kSilentLooks = 64;
-  static constexpr Duration kSilentAfter = std::chrono::seconds(60);
+  // Connections that are looked at for an unused one, and how old that has to be.
+  static constexpr std::size_t kUnusedLooks = 64;
+  static constexpr Duration kUnusedAfter = std::chrono::seconds(60);
   // Between two looks at our own address: a few system calls.
   static constexpr Duration kInterfaceAgain = std::chrono::seconds(1);
 
@@ -203,7 +203,7 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   void give_up(Connection& connection, Id why, Outcome outcome, Errc cause);
   void complain(const lnet::Nid& nid, Id why);
   [[nodiscard]] bool has_share(const lnet::Nid& nid) const;
-  void close_silent();
+  void close_unused();
   void close_connection(Connection& connection, Id why, Errc cause, bool siblings = true);
   void count_end(const Connection& connection, Errc cause);
   void count_lost(const Connection& connection, std::uint64_t unacknowledged);
@@ -304,7 +304,7 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   };
   Interface interface_;
   Instant flushed_{};
-  std::uint32_t silent_hand_ = 0;  // where looking for a silent connection goes on
+  std::uint32_t unused_hand_ = 0;  // where looking for an unused connection goes on
   TransmitQueue ended_;            // lnd_state says how
   std::array<lnet::Completion, kReportedAtOnce> reported_{};
   Outgoing outgoing_;

@@ -174,7 +174,7 @@ void SockLnd::take(const Arrival& arrival) {
     complain(arrival.peer.nid, Id::kRefusedShare);
     return streams_.driver().discard(arrival.stream);
   }
-  if (connections_.free_count() == 0) close_silent();
+  if (connections_.free_count() == 0) close_unused();
   Peer* const known = peers_by_id_.find(arrival.peer);
   Peer* const peer = known != nullptr || shutting_down_ ? known : new_peer(arrival.peer);
   if (peer == nullptr || shutting_down_) {
@@ -215,20 +215,20 @@ bool SockLnd::has_share(const Nid& nid) const {
 
 // Of a peer that has connected and never sent or been sent a message: the place is of more use to
 // others. It comes free in a later poll.
-void SockLnd::close_silent() {
-  for (std::size_t look = 0; look < kSilentLooks; ++look) {
-    const std::uint32_t slot = silent_hand_;
-    silent_hand_ = slot + 1 == connection_slots() ? 0 : slot + 1;
+void SockLnd::close_unused() {
+  for (std::size_t look = 0; look < kUnusedLooks; ++look) {
+    const std::uint32_t slot = unused_hand_;
+    unused_hand_ = slot + 1 == connection_slots() ? 0 : slot + 1;
     if (!connections_.is_lent(slot)) continue;
     Connection& connection = connections_.at(slot);
     if (connection.state != State::kOpen || connection.away || connection.by_us) continue;
-    const bool silent = !connection.peer->connections.any_of([](const Connection& each) {
+    const bool unused = !connection.peer->connections.any_of([](const Connection& each) {
       return each.away || each.messages_received > 0 || each.messages_sent > 0 ||
              each.has_to_send() || each.rx != Rx::kNone;
     });
-    const bool old = connection.since != Instant{} && flushed_ >= connection.since + kSilentAfter;
-    if (!silent || !old) continue;
-    return close_connection(connection, Id::kClosedSilent, Errc::kNoSpace, false);
+    const bool old = connection.since != Instant{} && flushed_ >= connection.since + kUnusedAfter;
+    if (!unused || !old) continue;
+    return close_connection(connection, Id::kClosedUnused, Errc::kNoSpace, false);
   }
 }
 

@@ -72,7 +72,7 @@ namespace plnet::socklnd {
   X(kClosedSum, "closed_checksum", "connections", kCount, "a message with a wrong checksum")       \
   X(kClosedRejected, "closed_rejected", "connections", kCount, "the core rejected a message")      \
   X(kClosedSibling, "closed_with_sibling", "connections", kCount, "another of the peer ended")     \
-  X(kClosedSilent, "closed_silent", "connections", kCount,                                         \
+  X(kClosedUnused, "closed_unused", "connections", kCount,                                         \
     "closed: others wanted the place, and its peer has never said anything")                       \
   X(kClosedReleased, "closed_released", "connections", kCount, "the peer was let go of")           \
   X(kClosedShutdown, "closed_shutdown", "connections", kCount, "we are going down")                \
