@@ -14,7 +14,8 @@ CACHE = HERE.parents[1] / "build" / "guest"
 PACKAGE = "linux-image-amd64"
 BUSYBOX = pathlib.Path("/bin/busybox")
 # Those that nothing else depends on; the kernel asks for crc32_generic only at run time.
-MODULES = ("virtio_pci", "virtio_net", "virtio_console", "9p", "9pnet_virtio", "overlay", "crc32_generic", "rdma_rxe", "rdma_ucm", "ib_uverbs")
+ROOT_MODULES = ("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay", "crc32_generic")
+MODULES = (*ROOT_MODULES, "virtio_net", "rdma_rxe", "rdma_ucm", "ib_uverbs")
 DOWNLOAD_TIMEOUT_S = 120
 
 
@@ -58,8 +59,8 @@ def needs_of(module):
     return [name for name in names.split(",") if name]
 
 
-def modules_in_order(folder):
-    """Files of MODULES and of all that they depend on, these first."""
+def modules_in_order(folder, names):
+    """Files of modules of these names and of all that they depend on, these first."""
     files = {path.stem.replace("-", "_"): path for path in folder.glob("lib/modules/*/kernel/**/*.ko")}
     order = []
 
@@ -73,7 +74,7 @@ def modules_in_order(folder):
             add(need)
         order.append(path)
 
-    for name in MODULES:
+    for name in names:
         add(name)
     return order
 
@@ -95,8 +96,8 @@ def initial_files(modules):
     return archive + entry("TRAILER!!!")
 
 
-def guest_kernel():
-    """(kernel, initial files); downloads the kernel if the build folder has none."""
+def guest_kernel(modules=MODULES, archive_name="initial.cpio"):
+    """(kernel, initial files with these modules); downloads the kernel if the build folder has none."""
     if not BUSYBOX.exists():
         raise Skip("busybox-static is not installed")
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -106,8 +107,8 @@ def guest_kernel():
         if not folder.exists():
             download(folder)
         kernel = next(folder.glob("boot/vmlinuz-*"))
-        archive = CACHE / "initial.cpio"
+        archive = CACHE / archive_name
         fresh = archive.with_suffix(".new")
-        fresh.write_bytes(initial_files(modules_in_order(folder)))
+        fresh.write_bytes(initial_files(modules_in_order(folder, modules)))
         os.replace(fresh, archive)
     return kernel, archive

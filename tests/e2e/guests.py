@@ -98,8 +98,8 @@ class Guest:
             self.socket.sendall(json.dumps({"id": number, "what": what, **words}).encode() + b"\n")
         return self.wait_for(number, timeout_s)
 
-    def wait_up(self):
-        self.wait_for(0, BOOT_TIMEOUT_S)
+    def wait_up(self, timeout_s=BOOT_TIMEOUT_S):
+        self.wait_for(0, timeout_s)
 
     def run(self, *words, stdin="", timeout_s=CALL_TIMEOUT_S):
         return Done(self.ask("run", timeout_s + 10, words=[str(word) for word in words], stdin=stdin, limit_s=timeout_s))
