@@ -394,7 +394,7 @@ void SockLnd::check_transfer(Connection& connection, Instant now) {
     return close_connection(connection, Id::kClosedTxStuck, Errc::kTimedOut);
   }
   if (is_slow(connection, now)) {
-    complain(*connection.peer, Id::kClosedSlow);
+    complain(connection.peer->id.nid, Id::kClosedSlow);
     return close_connection(connection, Id::kClosedSlow, Errc::kTimedOut);
   }
   if (connection.paused()) connection.rx_paused = now;

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/trace/record/record.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace plnet::trace {
-
-namespace {
-
-constexpr std::uint8_t kTypeBeyondByte = 255;
-
-}  // namespace
 
 std::optional<std::uint32_t> Record::portal() const {
   if (is(lnet::MessageType::kPut)) return area<lnet::PutArea>().portal;
@@ -60,7 +55,7 @@ void set_header(const lnet::MessageHeader& header, RecordHeader& record) {
   record.source_pid = header.source_pid;
   record.destination_pid = header.destination_pid;
   record.payload_length = header.payload_length;
-  record.type = type < kTypeBeyondByte ? static_cast<std::uint8_t>(type) : kTypeBeyondByte;
+  record.type = static_cast<std::uint8_t>(std::min(type, kTypeBeyondByte));
   record.type_area = header.type_area;
 }
 

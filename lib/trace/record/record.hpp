@@ -47,6 +47,8 @@ static_assert(offsetof(RecordHeader, direction) == 124 && offsetof(RecordHeader,
 static_assert(offsetof(RecordHeader, cause) == 126 && offsetof(RecordHeader, interface) == 127);
 
 // The number of an NI in a record is a byte; LNet itself allows 200 interfaces.
+// RecordHeader::type of messages whose type does not fit.
+inline constexpr std::uint32_t kTypeBeyondByte = 255;
 inline constexpr std::size_t kRecordInterfacesMax = 256;
 
 // A record with its payload. The bytes belong to the reader's buffer or file.

@@ -13,8 +13,6 @@ namespace plnet::trace {
 
 namespace {
 
-constexpr std::uint32_t kTypeBeyondByte = 255;
-
 Direction direction_of(lnet::TapWay way) {
   switch (way) {
     case lnet::TapWay::kReceived: return Direction::kReceived;
