@@ -56,6 +56,7 @@ std::string footer() {
           "\nExamples:\n"
           "  lnetdump src 10.0.0.0/24@tcp and portal OST_IO\n"
           "  lnetdump --ssh oss7 -w oss7.pcapng\n"
+          "  lnetdump --kernel --summary --seconds 10\n"
           "  lnetdump --filter msg_type=PUT,portal=MDS_REQUEST --assert count=4 ls /mnt/lustre\n"
           "  lnetdump -r eth0.pcap src 10.0.0.0/24@tcp and portal OST_IO and 'len > 4096'\n"
           "  lnetdump -r eth0.pcap -p '%-5c [%-15Lm] %-5Ls %-5Lt %-20LP [%-16Pj] %-30Po'\n"
@@ -73,6 +74,11 @@ void describe_sources(CLI::App& app, Arguments& arguments, Texts& texts) {
       ->capture_default_str();
   app.add_option("--socket", arguments.live.socket, "the node with this control socket");
   app.add_option("--ssh", arguments.ssh_host, "a node on another machine, by way of ssh");
+  app.add_flag("--kernel", arguments.live.of_kernel,
+               "the kernel's LNet on this machine, by probes; headers of messages, no payloads");
+  app.add_option("--lnet-btf", arguments.live.lnet_btf,
+                 "with --kernel: types of the module lnet, as pahole writes them, if the kernel "
+                 "has none");
   app.add_option("--bpf", texts.program,
                  "a program of eBPF instructions as filter: an object file of clang, or raw");
   app.add_option("--keep", texts.keep, "of what has no room keep newest or oldest messages")
@@ -159,8 +165,21 @@ Duration duration_of(double seconds) {
       std::chrono::duration<double>(std::min(seconds, 1e9)));
 }
 
+Outcome<void> check_kernel_words(const Texts& texts, const Arguments& arguments) {
+  const LiveOptions& live = arguments.live;
+  if (!live.of_kernel) {
+    if (live.lnet_btf.empty()) return {};
+    return failure(Errc::kInvalid, "--lnet-btf tells of the kernel's LNet: use --kernel too");
+  }
+  if (!arguments.is_live() || !live.socket.empty() || !texts.program.empty()) {
+    return failure(Errc::kInvalid, "--kernel cannot be together with -r, --socket or --bpf");
+  }
+  return {};
+}
+
 Outcome<void> take_source(const Texts& texts, Arguments& arguments) {
   LiveOptions& live = arguments.live;
+  if (auto checked = check_kernel_words(texts, arguments); !checked) return checked;
   if (!arguments.is_live()) {
     if (!texts.program.empty()) {
       return failure(Errc::kInvalid, "--bpf filters in a node; with -r use an expression");

@@ -29,7 +29,8 @@ void Dump::on_record(const trace::Record& record, const lnet::Nid& interface) {
   const std::uint64_t number = arguments_.first_number + seen_++;
   const trace::Message message = trace::decode(record);
   const trace::Paired paired = pairs_.add(message);
-  if (!arguments_.is_live() && !arguments_.filter.is_empty()) {  // a node has filtered already
+  const bool filtered = arguments_.is_live() && !arguments_.live.of_kernel;  // by the node
+  if (!filtered && !arguments_.filter.is_empty()) {
     fill_header(record, input_);
     fill_content(message, input_);
     if (!arguments_.filter.matches(input_)) return;

@@ -15,6 +15,10 @@
 #include <unistd.h>
 
 #include "apps/lnetdump/command.hpp"
+#include "apps/lnetdump/kernel/kernel_check.hpp"
+#ifdef PLNET_HAS_KERNEL_PROBES
+#include "apps/lnetdump/kernel/kernel_source.hpp"
+#endif
 #include "apps/lnetdump/live_source.hpp"
 #include "lib/runtime/admin/descriptor.hpp"
 #include "lib/trace/file/capture_reader.hpp"
@@ -150,26 +154,29 @@ std::vector<std::string> ssh_words(const Arguments& arguments) {
   std::vector<std::string> words{"lnetdump",
                                  "-w",
                                  "-",
-                                 "--socket",
-                                 quoted(live.socket),
                                  "--snap",
                                  std::to_string(live.snap_bytes),
                                  "--ring",
                                  std::to_string(live.ring_kib),
                                  "--keep",
                                  live.keep == trace::Keep::kOldest ? "oldest" : "newest"};
+  if (live.of_kernel) {
+    words.emplace_back("--kernel");
+    if (!live.lnet_btf.empty()) words.insert(words.end(), {"--lnet-btf", quoted(live.lnet_btf)});
+  } else {
+    words.insert(words.end(), {"--socket", quoted(live.socket)});
+  }
   if (!live.filter.empty()) words.insert(words.end(), {"--filter", quoted(live.filter)});
   std::vector<std::string> all{"ssh", "-o", "BatchMode=yes", "--", arguments.ssh_host};
   all.insert(all.end(), words.begin(), words.end());
   return all;
 }
 
-}  // namespace
-
-Outcome<LiveEnd> capture_node(const Arguments& arguments, Dump& dump, const Clock& clock,
+template <class Source>
+Outcome<LiveEnd> capture_from(const Arguments& arguments, Dump& dump, const Clock& clock,
                               const runtime::WallClock& wall_clock) {
   const SignalGuard guard;  // before the node knows of us: whoever sees the capture may end it
-  auto source = LiveSource::open(arguments.live, clock, wall_clock);
+  auto source = Source::open(arguments.live, clock, wall_clock);
   if (!source) return std::unexpected(std::move(source.error()));
   Ending ending(arguments, clock);
   if (auto started = ending.start_command(); !started) return std::unexpected(started.error());
@@ -189,6 +196,28 @@ Outcome<LiveEnd> capture_node(const Arguments& arguments, Dump& dump, const Cloc
   end.lost = dump.is_done() ? 0 : source->lost();
   end.command = ending.command_status();
   return end;
+}
+
+}  // namespace
+
+Outcome<LiveEnd> capture_node(const Arguments& arguments, Dump& dump, const Clock& clock,
+                              const runtime::WallClock& wall_clock) {
+  return capture_from<LiveSource>(arguments, dump, clock, wall_clock);
+}
+
+Outcome<LiveEnd> capture_kernel(const Arguments& arguments, Dump& dump, const Clock& clock,
+                                const runtime::WallClock& wall_clock) {
+  if (auto checked = check_kernel("", arguments.live.lnet_btf); !checked) {
+    return std::unexpected(std::move(checked.error()));
+  }
+#ifdef PLNET_HAS_KERNEL_PROBES
+  return capture_from<KernelSource>(arguments, dump, clock, wall_clock);
+#else
+  (void)dump, (void)clock, (void)wall_clock;
+  return failure(Errc::kNotSupported,
+                 "this lnetdump was built without probes for the kernel: its build needs clang, "
+                 "bpftool and libbpf-dev");
+#endif
 }
 
 Outcome<LiveEnd> capture_by_ssh(const Arguments& arguments, Dump& dump, const Clock& clock) {

@@ -23,6 +23,10 @@ struct LiveEnd {
 [[nodiscard]] Outcome<LiveEnd> capture_node(const Arguments& arguments, Dump& dump,
                                             const Clock& clock,
                                             const runtime::WallClock& wall_clock);
+// The same of the kernel's LNet on this machine.
+[[nodiscard]] Outcome<LiveEnd> capture_kernel(const Arguments& arguments, Dump& dump,
+                                              const Clock& clock,
+                                              const runtime::WallClock& wall_clock);
 // The same of a node elsewhere, by way of ssh: lnetdump there writes a file to us.
 [[nodiscard]] Outcome<LiveEnd> capture_by_ssh(const Arguments& arguments, Dump& dump,
                                               const Clock& clock);

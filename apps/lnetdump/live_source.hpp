@@ -19,9 +19,11 @@
 namespace plnet::lnetdump {
 
 struct LiveOptions {
-  std::string socket;   // of the node's control
-  std::string filter;   // runs in the node
-  std::string program;  // instead of a filter: instructions as text
+  std::string socket;      // of the node's control
+  std::string filter;      // runs in the node
+  std::string program;     // instead of a filter: instructions as text
+  bool of_kernel = false;  // the kernel's LNet, no node of ours
+  std::string lnet_btf;    // a file with the types of the kernel's LNet; empty: the kernel's own
   std::size_t snap_bytes = 512;
   std::size_t ring_kib = 4096;
   trace::Keep keep = trace::Keep::kNewest;

@@ -67,8 +67,9 @@ int status_of(const Arguments& arguments, bool captured, bool judged,
 bool capture(const Arguments& arguments, Dump& dump, std::FILE* error, LiveEnd& end) {
   const runtime::SystemClock clock;
   const runtime::SystemWallClock wall_clock;
-  const auto done = arguments.ssh_host.empty() ? capture_node(arguments, dump, clock, wall_clock)
-                                               : capture_by_ssh(arguments, dump, clock);
+  const auto done = !arguments.ssh_host.empty() ? capture_by_ssh(arguments, dump, clock)
+                    : arguments.live.of_kernel  ? capture_kernel(arguments, dump, clock, wall_clock)
+                                                : capture_node(arguments, dump, clock, wall_clock);
   if (!done) {
     fmt::print(error, "lnetdump: {}\n", done.error().what);
     return false;

@@ -130,3 +130,17 @@ def case_wireshark_decodes_selftest_with_our_dissector(site):
     assert done.stdout.split() == [str(each) for each in types], (done.stdout, types, done.stderr)
     done = subprocess.run([*words[:-1], "_ws.malformed || _ws.lua.error"], capture_output=True, text=True, timeout=60)
     assert done.stdout == "", done.stdout
+
+
+def case_says_what_a_capture_of_the_kernel_needs(site):
+    symbols = pathlib.Path("/proc/kallsyms").read_text(errors="replace")
+    if "\t[lnet]" in symbols:
+        raise Skip("the kernel of this machine has LNet")
+    _, error = lnetdump(site, "--kernel", "--seconds", "1", status=1)
+    assert "has no LNet" in error and "modprobe lnet" in error, error
+    _, error = lnetdump(site, "--kernel", "--assert", "count=0", "true", status=125)
+    assert "has no LNet" in error, error
+    _, error = lnetdump(site, "--kernel", "-r", EXCERPT, status=2)
+    assert "--kernel" in error, error
+    _, error = lnetdump(site, "--lnet-btf", "lnet.btf", status=2)
+    assert "--kernel" in error, error

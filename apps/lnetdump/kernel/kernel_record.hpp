@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A record of the probes as lnetdump's other sources make it.
+#pragma once
+
+#include <cstdint>
+
+#include "apps/lnetdump/kernel/probe_record.h"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/trace/record/record.hpp"
+
+namespace plnet::lnetdump {
+
+// Of a drop whose cause the probes do not see.
+inline constexpr std::uint8_t kCauseUnknown = 255;
+
+struct KernelRecord {
+  trace::Record record;  // headers only
+  lnet::Nid interface;   // of type 0: none was chosen yet
+};
+
+// `wall_offset_ns`: from the monotonic clock to time since the epoch.
+[[nodiscard]] KernelRecord record_of(const lnetdump_probe_record& probed,
+                                     std::int64_t wall_offset_ns);
+
+}  // namespace plnet::lnetdump
