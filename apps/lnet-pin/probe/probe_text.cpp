@@ -15,17 +15,23 @@ std::string_view name_of_pages(Pages pages) {
   return pages == Pages::kHuge ? "huge" : "small";
 }
 
+// Of a machine that others keep busy the figures have many digits.
+std::string nanoseconds(double value) {
+  constexpr double kShownWhole = 100'000;
+  if (value <= 0) return "-";
+  return value < kShownWhole ? fmt::format("{:.0f}", value) : fmt::format("{:.0f}k", value / 1000);
+}
+
 std::string matrix_text(const Probe& probe) {
   if (probe.line_ns.empty()) return {};
   std::string text = "\ncache line from core to core, ns\n      ";
   const std::size_t shown = std::min(probe.cpus.size(), kColumnsMax);
   for (std::size_t i = 0; i < shown; ++i)
-    text += fmt::format("{:>6}", probe.cpus[i]);
+    text += fmt::format("{:>8}", probe.cpus[i]);
   for (std::size_t i = 0; i < shown; ++i) {
     text += fmt::format("\n{:>6}", probe.cpus[i]);
     for (std::size_t j = 0; j < shown; ++j)
-      text += probe.line_ns[i][j] > 0 ? fmt::format("{:>6.0f}", probe.line_ns[i][j])
-                                      : fmt::format("{:>6}", "-");
+      text += fmt::format("{:>8}", nanoseconds(probe.line_ns[i][j]));
   }
   return text + (shown < probe.cpus.size() ? "\n(all of them with --json)\n" : "\n");
 }
@@ -53,8 +59,8 @@ std::string text_of(const Probe& probe) {
                                                  : runtime::format_number_list(machine.isolated));
   text += "\n   CPU   GHz  all busy  system call ns  wake-up ns  lost %  longest µs  steal %\n";
   for (const CpuRow& row : probe.rows) {
-    text += fmt::format("{:>6}{:>6.2f}{:>10.2f}{:>16.0f}{:>12.0f}{:>8.2f}{:>12.0f}{:>9.1f}\n",
-                        row.cpu, row.ghz, row.busy_ghz, row.system_call_ns, row.wake_up_ns,
+    text += fmt::format("{:>6}{:>6.2f}{:>10.2f}{:>16.0f}{:>12}{:>8.2f}{:>12.0f}{:>9.1f}\n", row.cpu,
+                        row.ghz, row.busy_ghz, row.system_call_ns, nanoseconds(row.wake_up_ns),
                         row.noise.lost_percent, row.noise.longest_us, row.steal_percent);
   }
   text += matrix_text(probe);
