@@ -26,6 +26,10 @@
 #include "node/watch/scarce_watch.hpp"
 #include "node/watch/starving_board.hpp"
 
+namespace plnet::runtime {
+class OnceLog;
+}
+
 namespace plnet::node {
 
 class LnetHost;
@@ -60,6 +64,8 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   void leave(const lnet::DrainOrder& order, Told told, Told done);
   // Logs what changed of NIs, routing and router buffers since the last call, a line for each.
   void say_standing();
+  // Refusals of what neighbours sent or claimed, a line for each neighbour and cause.
+  void say_complaints(runtime::OnceLog& log);
   // The resources that messages wait for now.
   [[nodiscard]] std::vector<lnet::StarvingReport> starving() const { return starving_.list(); }
   // Takes LNet down as unconfigure() does, in bounded time; the loop turns meanwhile. Changes in

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/peers/peer_complaints.hpp"
+#include "lib/runtime/admin/once_log.hpp"
 #include "node/admin/lnet_admin.hpp"
 #include "node/admin/lnet_reports.hpp"
 #include "node/admin/lnet_routing.hpp"
@@ -249,6 +251,17 @@ void LnetAdmin::say_standing() {
       say_starving(starving, log_, starving_);
   }
   look_for_scarce();
+}
+
+void LnetAdmin::say_complaints(runtime::OnceLog& log) {
+  if (host_ == nullptr || host_->node() == nullptr) return;
+  lnet::PeerComplaint complaint;
+  for (unsigned shard = 0; shard < host_->shards(); ++shard) {
+    while (host_->node()->shard(shard).core().complaints->take(complaint))
+      log.tell(text_of(complaint.nid), complaint.cause);
+  }
+  while (host_->node()->coordinator().directory().complaints().take(complaint))
+    log.tell(text_of(complaint.nid), complaint.cause);
 }
 
 // This thread may read counters; only the shard knows the largest holder of a resource.

@@ -15,6 +15,7 @@
 #include "node/host/machine.hpp"
 #include "node/host/ni_resolver.hpp"
 #include "node/host/open_families.hpp"
+#include "node/host/peer_count.hpp"
 #include "node/host/residents.hpp"
 
 namespace plnet::node {
@@ -22,17 +23,6 @@ namespace {
 
 // A node with fewer is of no use.
 constexpr std::size_t kDescriptorsMin = 128;
-
-// Up to half of the peers may have more than two NIs: the nodes of a site are mostly alike.
-lnet::PeerLimits peer_limits(std::size_t peers) {
-  lnet::PeerLimits limits;
-  limits.peers = peers;
-  limits.peer_nis = 2 * peers;
-  limits.peers_over_2 = std::max<std::size_t>(peers / 2, 16);
-  limits.peers_over_8 = std::max<std::size_t>(peers / 8, 16);
-  limits.peers_over_40 = std::max<std::size_t>(peers / 64, 8);
-  return limits;
-}
 
 // Messages to all peers of a site go out in batches of this size. An exchange with a dead node
 // keeps its slot for the time of a transaction. At most an eighth of the arena.
@@ -56,8 +46,10 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts, const RecordCounts& recor
   setup.cpt_of_shard = parts.machine.cpt_of_shard();
   const std::size_t shards = setup.cpt_of_shard.size();
   setup.placement = parts.placement;
-  setup.coordinator.peers = peer_limits(parts.limits.peers);
-  setup.coordinator.exchanges = exchanges(parts.limits.peers, parts.machine.arenas().arena(0).size);
+  setup.coordinator.peers = peer_limits(parts.limits);
+  const std::size_t peers = setup.coordinator.peers.peers;
+  setup.coordinator.waiting_for_peers = std::max(setup.coordinator.waiting_for_peers, peers / 4);
+  setup.coordinator.exchanges = exchanges(peers, parts.machine.arenas().arena(0).size);
   auto& limits = setup.shard_limits;
   limits.peer_ports = setup.coordinator.peers.peer_nis;
   // Where a network has several NIs, each of them may meet each peer.

@@ -57,6 +57,8 @@ class Machine {
 
   [[nodiscard]] const runtime::CptPlan& cpts() const { return plan_.planned.plan; }
   [[nodiscard]] std::vector<std::uint16_t> cpt_of_shard() const;
+  // In bytes, when the plan was made; 0: unknown.
+  [[nodiscard]] std::uint64_t available_memory() const { return plan_.facts.available_memory; }
   [[nodiscard]] const runtime::Topology& topology() const { return plan_.planned.topology; }
   [[nodiscard]] const std::vector<runtime::Finding>& findings() const { return plan_.findings; }
   [[nodiscard]] runtime::IdlePolicy idle() const { return plan_.idle; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "node/host/peer_count.hpp"
 #include "node/host/router_memory.hpp"
 
 namespace plnet::node {
@@ -39,7 +40,8 @@ RecordCounts record_counts(const runtime::LnetLimits& limits, const lnet::NodeCo
   if (!configured.routing) return counts;
   const std::size_t forwards = forwards_of_shard(configured.buffers, static_cast<unsigned>(shards));
   if (limits.messages == 0) counts.messages += forwards;
-  if (limits.receives == 0) counts.receives += forwards + peers_of_shard(limits.peers, shards);
+  const std::size_t peers = limits.peers != 0 ? limits.peers : kPeersUsual;
+  if (limits.receives == 0) counts.receives += forwards + peers_of_shard(peers, shards);
   return counts;
 }
 

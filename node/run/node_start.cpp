@@ -23,6 +23,7 @@
 #include "node/host/lnet_host.hpp"
 #include "node/host/lnet_shard.hpp"
 #include "node/host/open_families.hpp"
+#include "node/host/peer_count.hpp"
 #include "node/host/residents.hpp"
 #include "node/host/settled_config.hpp"
 #include "node/net/families.hpp"
@@ -195,6 +196,7 @@ Outcome<void> Node::open_admin() {
     if (lnet_) {
       lnet_->tell_of_routes(*log_);
       lnet_->say_standing();
+      lnet_->say_complaints(*bad_input_);
     }
     for (auto& poller : pollers_)
       poller->commands().drain();
@@ -281,7 +283,8 @@ Outcome<void> Node::build_pollers() {
     family.say_start(*log_);
   });
   auto host = LnetHost::create({.machine = *machine_,
-                                .limits = settings_.lnet_limits,
+                                .limits = settled(settings_.lnet_limits, settings_.lnet.routing,
+                                                  machine_->available_memory()),
                                 .placement = settings_.lnet_placement,
                                 .configured = settings_.lnet,
                                 .clock = clock_,

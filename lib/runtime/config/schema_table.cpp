@@ -200,12 +200,30 @@ constexpr std::array kLnetStartKeys{
     Key{.name = "peers",
         .kind = KeyKind::kInteger,
         .help =
-            "Remote nodes that are known at a time; idle ones make room for others. Two interfaces "
-            "each on average; at most half of them may have more than two, an eighth more than "
-            "eight. The NIDs for which there is no room are left out (`nids_no_room`).",
-        .low = 128,
+            "Remote nodes that are known at a time; idle ones without a connection make room for "
+            "others. Two interfaces each on average; at most half of them may have more than two, "
+            "an eighth more than eight. The NIDs for which there is no room are left out "
+            "(`nids_no_room`). At least 128; 0 = 4096, on a router one in 320 KiB of free memory, "
+            "4096 to 65536.",
+        .low = 0,
         .high = 1'000'000,
         .binding = PLNET_FIELD(Document, settings.lnet_limits.peers)},
+    Key{.name = "new_peers_per_sec",
+        .kind = KeyKind::kInteger,
+        .help = "Unknown nodes that become peers in a second because they connect; the others wait "
+                "for their turn, and nothing is read from their connections meanwhile. Of those "
+                "that one neighbour's messages name a quarter. 0 = half of `peers`, at least 1000.",
+        .low = 0,
+        .high = 1'000'000,
+        .binding = PLNET_FIELD(Document, settings.lnet_limits.new_peers_per_sec)},
+    Key{.name = "peers_of_one",
+        .kind = KeyKind::kInteger,
+        .help = "Peers that are known only since messages of one neighbour name them, as a "
+                "destination or a source; a gateway may have three quarters of `peers`. 0 = a "
+                "quarter of them.",
+        .low = 0,
+        .high = 1'000'000,
+        .binding = PLNET_FIELD(Document, settings.lnet_limits.peers_of_one)},
     Key{.name = "messages",
         .kind = KeyKind::kInteger,
         .help = "Messages that a shard sends at a time; 0 = by the numbers of shards and buffers.",

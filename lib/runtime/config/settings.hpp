@@ -38,10 +38,12 @@ struct ExchangeSettings {
 
 // Sizes of LNet's pools at start; 0: chosen by the number of shards.
 struct LnetLimits {
-  std::uint32_t peers = 4096;     // of the node
-  std::uint32_t messages = 0;     // for each shard: for sending
-  std::uint32_t receives = 0;     // for each shard: for receiving
-  std::uint32_t descriptors = 0;  // for each shard: memory descriptors, and match entries
+  std::uint32_t peers = 0;              // of the node; 0: 4096, on a router by memory
+  std::uint32_t new_peers_per_sec = 0;  // 0: half of the peers, at least 1000
+  std::uint32_t peers_of_one = 0;       // named by one neighbour; 0: a quarter of the peers
+  std::uint32_t messages = 0;           // for each shard: for sending
+  std::uint32_t receives = 0;           // for each shard: for receiving
+  std::uint32_t descriptors = 0;        // for each shard: memory descriptors, and match entries
 
   bool operator==(const LnetLimits&) const = default;
 };

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/net/tcp/family.hpp"
 
+#include <algorithm>
+
 #include "node/host/machine.hpp"
+#include "node/host/peer_count.hpp"
 #include "node/net/tcp/host.hpp"
 #include "node/net/tcp/options.hpp"
 #include "node/net/tcp/rules.hpp"
@@ -46,15 +49,22 @@ Outcome<std::unique_ptr<FamilyHost>> TcpFamily::open(const FamilyParts& parts) c
   if (!options) return std::unexpected(options.error());
   const auto& sockets = parts.settings.sections.of<TcpSettings>();
   auto cpt_of_shard = parts.machine.cpt_of_shard();
-  return TcpHost::create({.shards = static_cast<unsigned>(cpt_of_shard.size()),
-                          .cpt_of_shard = std::move(cpt_of_shard),
-                          .options = *options,
-                          .busy_poll = {sockets.busy_poll_usec, sockets.busy_poll_budget},
-                          .relay_bytes_min = sockets.relay_bytes_min,
-                          .down_grace = std::chrono::milliseconds(sockets.down_grace_msec),
-                          .silence_max = std::chrono::seconds(sockets.silence_sec),
-                          .payload_rate_min = sockets.payload_rate_min,
-                          .congestion_control = sockets.congestion_control});
+  const runtime::LnetLimits limits = settled(
+      parts.settings.lnet_limits, parts.settings.lnet.routing, parts.machine.available_memory());
+  const std::size_t shards = cpt_of_shard.size();
+  return TcpHost::create(
+      {.shards = static_cast<unsigned>(shards),
+       .cpt_of_shard = std::move(cpt_of_shard),
+       .options = *options,
+       .streams_max = connections_of_shard(limits.peers, shards),
+       .strangers_max = std::max<std::size_t>(limits.peers / 4, socklnd::kStrangersMax),
+       .any_address = sockets.any_address,
+       .busy_poll = {sockets.busy_poll_usec, sockets.busy_poll_budget},
+       .relay_bytes_min = sockets.relay_bytes_min,
+       .down_grace = std::chrono::milliseconds(sockets.down_grace_msec),
+       .silence_max = std::chrono::seconds(sockets.silence_sec),
+       .payload_rate_min = sockets.payload_rate_min,
+       .congestion_control = sockets.congestion_control});
 }
 
 }  // namespace plnet::node

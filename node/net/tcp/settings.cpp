@@ -84,6 +84,13 @@ constexpr std::array kTcpKeys{
                 "= that, but cubic where it paces (bbr) and the peer is within a millisecond.",
         .check = check_congestion_control,
         .binding = PLNET_SECTION_FIELD(TcpSettings, congestion_control)},
+    Key{.name = "any_address",
+        .kind = KeyKind::kBoolean,
+        .help = "0 = a peer has to connect from the address of its NID, or from one that it has "
+                "listed from there (kernels up to 2.14 with several interfaces under one NID); "
+                "1 = from any, for peers behind NAT or with several addresses in the subnet of an "
+                "interface. Whoever reaches the port can then speak for every NID.",
+        .binding = PLNET_SECTION_FIELD(TcpSettings, any_address)},
 };
 
 }  // namespace

@@ -30,6 +30,9 @@ struct TcpSettings {
   // name.
   std::string congestion_control = "auto";
 
+  // A peer behind NAT has another address than its NID says.
+  bool any_address = false;
+
   bool operator==(const TcpSettings&) const = default;
 };
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The size of the peer table, and the limits that follow from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/lnet/peers/peer_directory.hpp"
+#include "lib/runtime/config/settings.hpp"
+
+namespace plnet::node {
+
+// Of a node that is no router: it speaks with the servers of a site.
+inline constexpr std::size_t kPeersUsual = 4096;
+// A router by itself: one peer in so many bytes of memory, of which it uses a part that depends on
+// shards and interfaces, and on how many peers there are. 8 GiB have room for 20 000.
+inline constexpr std::uint64_t kBytesOfPeer = std::uint64_t{320} * 1024;
+inline constexpr std::size_t kPeersMost = 65536;
+
+// `limits` with the numbers of the default in place of 0. `available`: bytes of memory; 0: unknown.
+[[nodiscard]] runtime::LnetLimits settled(const runtime::LnetLimits& limits, bool routing,
+                                          std::uint64_t available);
+
+// All that is 0 is settled as on a node that is no router.
+[[nodiscard]] lnet::PeerLimits peer_limits(const runtime::LnetLimits& limits);
+
+// Connections of a shard: a peer has three, and some shards have more peers than others.
+[[nodiscard]] std::size_t connections_of_shard(std::size_t peers, std::size_t shards);
+
+}  // namespace plnet::node
