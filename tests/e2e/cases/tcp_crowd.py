@@ -15,6 +15,7 @@ from two_hosts import ADDRESSES, two_hosts
 
 
 PEERS = 1000
+CLIENTS = 5000
 AT_ONCE = 100  # NIDs in one ping; lnetctl takes 128
 NODE = ADDRESSES["b"][0]
 # issue 4's bar for one connected peer; three connections. Twice that here, where pages are touched for the first time.
@@ -50,16 +51,16 @@ OPEN_FILES = OpenFiles()
 
 
 @contextlib.contextmanager
-def crowded_host(site):
-    """Host a with a thousand addresses, host b with a node that reaches them all."""
+def crowded_host(site, peers=PEERS, config=None):
+    """Host a with a thousand addresses or more, host b with a node that reaches them all."""
     with OPEN_FILES:
         with two_hosts(site) as hosts:
-            batch = site.write("addresses", "".join(f"address add {each}/16 dev eth0\n" for each in addresses(PEERS)))
+            batch = site.write("addresses", "".join(f"address add {each}/16 dev eth0\n" for each in addresses(peers)))
             hosts.command("a", "ip", "-batch", batch)
             # By way of one neighbour: the system's table has no room for a thousand.
             hosts.command("b", "ip", "route", "add", "10.77.0.0/16", "via", ADDRESSES["a"][0])
             options = site.write("few.conf", "options ksocklnd conns_per_peer=1\n")
-            b = hosts.node("b", "--config", two_shards(site), "--idle", "sleep", "--options", options)
+            b = hosts.node("b", "--config", config or two_shards(site), "--idle", "sleep", "--options", options)
             add_v4(b)
             yield hosts, b
 
@@ -118,6 +119,28 @@ def case_many_peers_are_called_by_two_interfaces(site):
                 ping_all(b, "--source", f"{each}@tcp", peers=700)
         finally:
             crowd.close()
+        assert b.stop() == 0
+
+
+def case_five_thousand_clients_call_after_a_restart(site):
+    """Faster than the node makes peers of them: the others wait for their turn, and all are served."""
+    settings = "    lnet:\n        peers: 20000\n        new_peers_per_sec: 1000\n"
+    config = site.write("many.yaml", open(two_shards(site)).read() + settings)
+    with crowded_host(site, CLIENTS, config) as (hosts, b):
+        with hosts.inside("a"):
+            clients = [ScriptPeer(NODE, each) for each in addresses(CLIENTS)]
+            try:
+                for client in clients:
+                    client.link.settimeout(60)
+                assert all(client.introduced() == script_peer.CONTROL for client in clients)
+                for client in clients:
+                    client.ask()
+                assert all(client.is_answered() for client in clients)
+                assert counted(b, "tcp_acceptor", "waited") > 0, "they came faster than that"
+                assert counted(b, "tcp_acceptor", "refused_home_full") == 0
+            finally:
+                for client in clients:
+                    client.close()
         assert b.stop() == 0
 
 

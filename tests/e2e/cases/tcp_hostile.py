@@ -235,8 +235,9 @@ def case_a_reader_that_does_not_read_holds_little(site):
 
 
 def case_nids_from_nowhere_fill_the_peer_table_and_no_more(site):
-    """Each HELLO claims another NID. The table is bounded, and who was known stays known."""
-    config = site.write("few.yaml", open(two_shards(site)).read() + "    lnet:\n        peers: 128\n")
+    """Each HELLO claims another NID, and the site lets it. The table is bounded, and who was known stays known."""
+    settings = "    lnet:\n        peers: 128\n    tcp:\n        any_address: 1\n"
+    config = site.write("few.yaml", open(two_shards(site)).read() + settings)
     with under_attack(site, config) as (_, a, b):
         links = []
         for number in range(400):
@@ -250,6 +251,38 @@ def case_nids_from_nowhere_fill_the_peer_table_and_no_more(site):
         assert len(known) <= 128 + 16, len(known)
         for link in links:
             link.close()
+
+
+def case_the_nid_of_another_node_is_refused(site):
+    """With a new incarnation each time, which would end that node's connections."""
+    with under_attack(site) as (_, a, b):
+        open_before = counted(b, "tcp", "open")
+        for number in range(200):
+            with connect(VICTIM, ATTACKER) as link:
+                link.sendall(request(nid_of(VICTIM)) + hello(nid_of(ADDRESSES["a"][0]), nid_of(VICTIM), incarnation=number))
+                assert script_peer.read(link, 1) == b""
+        assert refused(b, "refused_foreign_nid") == 200
+        eventually("the attacker's sockets are closed", lambda: counted(b, "tcp", "open") == open_before)
+        reaches(a, nid("b"))
+        assert counted(a, "lnd_tcp", "closed_by_peer") + counted(a, "lnd_tcp", "closed_reset") == 0, "its connections are the same"
+        is_said_once(b, ATTACKER, "refused_foreign_nid")
+
+
+def case_forged_sources_make_no_peers(site):
+    """Of the attacker's own network they are dropped, of one that nobody knows the way to they get no answer."""
+    with under_attack(site) as (_, a, b):
+        with introduced() as peer:
+            for net, count in ((0, 20_000), (9, 2_000)):
+                asked = b"".join(
+                    script_peer.get_ping(nid_of(f"10.99.{each // 200}.{each % 200 + 1}", net), peer.target, each) for each in range(count))
+                peer.link.sendall(asked)
+                reaches(a, nid("b"))
+            peer.ask()
+            assert peer.is_answered(), "what it says in its own name is served"
+        assert counted(b, "lnet_cause", "dropped_foreign_source") == 20_000
+        assert counted(b, "lnet_cause", "tx_no_path") >= 2_000
+        assert len(b.json("peer", "show")["peer"]) <= 4
+        is_said_once(b, f"{ATTACKER}@tcp", "dropped_foreign_source")
 
 
 def case_more_strangers_than_places_keep_nobody_out(site):
