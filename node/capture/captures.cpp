@@ -34,6 +34,8 @@ constexpr LogSite kEnded{
 // The clocks of pollers drift by some parts per million.
 constexpr Duration kOffsetPeriod = std::chrono::seconds(1);
 
+static_assert(kCapturesMax <= trace::ShardTap::kCapturesMax);
+
 }  // namespace
 
 struct Captures::Capture {
@@ -186,8 +188,7 @@ void Captures::publish(std::unique_ptr<Capture> ended) {
       wanted.push_back(capture->shards[shard].get());
     std::unique_ptr<lnet::MessageTap> tap;
     if (!wanted.empty()) {
-      tap = std::make_unique<trace::ShardTap>(parts_.host.arenas(), wall_offset_ns_,
-                                              std::move(wanted));
+      tap = std::make_unique<trace::ShardTap>(parts_.host.arenas(), wall_offset_ns_, wanted);
     }
     slots[shard].tap.store(tap.get(), std::memory_order_release);
     retired->taps.push_back(std::exchange(taps_[shard], std::move(tap)));

@@ -18,7 +18,7 @@ using lnet::Cause;
 using lnet::MessageType;
 using lnet::Nid;
 
-constexpr std::uint32_t kTypeBeyondByte = 255;
+constexpr std::uint32_t kTypeMax = 255;
 
 static_assert(sizeof(Nid) == sizeof(lnetdump_probe_record::source));
 static_assert(sizeof(lnetdump_probe_record::type_area) == lnet::kTypeAreaBytes);
@@ -108,7 +108,7 @@ KernelRecord record_of(const lnetdump_probe_record& probed, std::int64_t wall_of
   header.destination_pid = probed.destination_pid;
   header.payload_length = probed.payload_length;
   header.direction = direction_of(probed.way);
-  header.type = static_cast<std::uint8_t>(std::min(probed.type, kTypeBeyondByte));
+  header.type = static_cast<std::uint8_t>(std::min(probed.type, kTypeMax));
   if (header.direction == trace::Direction::kDropped) {
     const auto cause = cause_of(probed);
     header.cause = cause ? static_cast<std::uint8_t>(*cause) : kCauseUnknown;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/trace/filter_runner.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <vector>
 
 #include <rte_bpf.h>
@@ -14,8 +16,33 @@ void FilterRunner::Free::operator()(rte_bpf* bpf) const {
   rte_bpf_destroy(bpf);
 }
 
-FilterRunner::FilterRunner(rte_bpf* bpf, bool needs_content)
-    : bpf_(bpf), needs_content_(needs_content) {
+namespace {
+
+constexpr unsigned kInputRegister = 1;
+
+// A load of the input's other words, or one whose place is not known: it is not by the register
+// that has the input's address, or a copy of the address may have been moved.
+bool may_read_rest(const trace::BpfInstruction& one) {
+  enum Class : unsigned { kLoadImmediate = 0, kLoad = 1, kArithmetic32 = 4, kArithmetic = 7 };
+  const unsigned kind = one.code & 7U;
+  const bool sets_target =
+      kind == kLoadImmediate || kind == kLoad || kind == kArithmetic32 || kind == kArithmetic;
+  if (sets_target && (one.registers & 15U) == kInputRegister) return true;
+  if (kind != kLoad) return false;
+  if (one.registers >> 4U != kInputRegister || one.offset < 0) return true;
+  const std::size_t bytes = one.code == trace::bpf::kLoadByte   ? 1
+                            : one.code == trace::bpf::kLoadHalf ? 2
+                            : one.code == trace::bpf::kLoadWord ? 4
+                                                                : 8;
+  return !trace::is_brief(static_cast<std::size_t>(one.offset), bytes);
+}
+
+}  // namespace
+
+FilterRunner::FilterRunner(rte_bpf* bpf, const trace::BpfProgram& program)
+    : bpf_(bpf),
+      needs_content_(program.needs_content),
+      reads_brief_only_(std::ranges::none_of(program.instructions, may_read_rest)) {
   rte_bpf_jit jit{};
   if (rte_bpf_get_jit(bpf, &jit) == 0) run_ = jit.func;
 }
@@ -37,7 +64,7 @@ Outcome<FilterRunner> FilterRunner::load(const trace::BpfProgram& program) {
   if (bpf == nullptr) {
     return failure(Errc::kNotPermitted, "librte_bpf's verifier refuses the filter program");
   }
-  return FilterRunner(bpf, program.needs_content);
+  return FilterRunner(bpf, program);
 }
 
 bool FilterRunner::matches(trace::FilterInput& input) const {

@@ -22,6 +22,8 @@ class FilterRunner final : public trace::RecordFilter {
   [[nodiscard]] bool matches(trace::FilterInput& input) const override;
   [[nodiscard]] bool is_machine_code() const { return run_ != nullptr; }
   [[nodiscard]] bool needs_content() const override { return needs_content_; }
+  [[nodiscard]] MachineCode machine_code() const override { return run_; }
+  [[nodiscard]] bool reads_brief_only() const override { return reads_brief_only_; }
   // By the interpreter, whether or not there is machine code.
   [[nodiscard]] bool interpret(trace::FilterInput& input) const;
 
@@ -29,11 +31,12 @@ class FilterRunner final : public trace::RecordFilter {
   struct Free {
     void operator()(rte_bpf* bpf) const;
   };
-  explicit FilterRunner(rte_bpf* bpf, bool needs_content);
+  FilterRunner(rte_bpf* bpf, const trace::BpfProgram& program);
 
   std::unique_ptr<rte_bpf, Free> bpf_;
-  std::uint64_t (*run_)(void*) = nullptr;
+  MachineCode run_ = nullptr;
   bool needs_content_ = false;
+  bool reads_brief_only_ = false;
 };
 
 }  // namespace plnet::runtime

@@ -68,6 +68,22 @@ struct FilterInput {
 static_assert(sizeof(FilterInput) == 272 && alignof(FilterInput) == 8);
 static_assert(offsetof(FilterInput, present) == 128 && offsetof(FilterInput, job) == 192);
 
+// The words of 8 bytes of a record that most filters look at: NIDs of small networks, process ids,
+// length, type, direction and cause. A node fills in the others when a message is wanted.
+inline constexpr std::uint32_t kBriefWords =
+    1U << 6U | 1U << 8U | 1U << 9U | 1U << 11U | 1U << 13U | 1U << 14U | 1U << 15U;
+[[nodiscard]] constexpr bool is_brief(std::size_t offset, std::size_t bytes) {
+  const std::size_t last = (offset + bytes - 1) / 8;
+  for (std::size_t word = offset / 8; word <= last && word < sizeof(RecordHeader) / 8; ++word) {
+    if ((kBriefWords >> word & 1U) == 0) return false;
+  }
+  return true;
+}
+static_assert(is_brief(offsetof(RecordHeader, source), 8) && !is_brief(0, 8));
+static_assert(is_brief(offsetof(RecordHeader, destination), 8));
+static_assert(is_brief(offsetof(RecordHeader, hop), 8));
+static_assert(is_brief(offsetof(RecordHeader, source_pid), sizeof(RecordHeader) - 108));
+
 // Fills the record and the fields of the type area, and says that no others are there.
 void fill_header(const Record& record, FilterInput& input);
 // The same of an input whose record is there: the fields of the type area.

@@ -2,6 +2,8 @@
 // A filter that is ready to run, in whatever way: as machine code on a node, or as an expression.
 #pragma once
 
+#include <cstdint>
+
 #include "lib/trace/filter/expression.hpp"
 #include "lib/trace/filter/filter_input.hpp"
 
@@ -14,6 +16,11 @@ class RecordFilter {
   [[nodiscard]] virtual bool matches(FilterInput& input) const = 0;
   // fill_content() has to be called.
   [[nodiscard]] virtual bool needs_content() const = 0;
+  // The same as matches() by one call, if the filter is machine code; the result is 0 for no.
+  using MachineCode = std::uint64_t (*)(void* input);
+  [[nodiscard]] virtual MachineCode machine_code() const { return nullptr; }
+  // Of the record it looks at no words but those of kBriefWords.
+  [[nodiscard]] virtual bool reads_brief_only() const { return false; }
 };
 
 class ExpressionFilter final : public RecordFilter {

@@ -29,30 +29,36 @@ std::uint64_t load(const void* bytes, std::size_t at) {
   return word;
 }
 
-// The record is written by words: a reader of whole words waits for no narrower write before it.
-void set_record(const lnet::TappedMessage& message, std::uint64_t time_ns, std::size_t captured,
-                RecordHeader& record) {
-  auto* const words = reinterpret_cast<std::byte*>(&record);
-  const auto put = [words](std::size_t word, std::uint64_t value) {
-    std::memcpy(words + 8 * word, &value, sizeof value);
-  };
+// Records are written by words: a reader of whole words waits for no narrower write before it.
+void put(RecordHeader& record, std::size_t word, std::uint64_t value) {
+  std::memcpy(reinterpret_cast<std::byte*>(&record) + 8 * word, &value, sizeof value);
+}
+
+// The words that kBriefWords names.
+void set_brief(const lnet::TappedMessage& message, std::size_t captured, RecordHeader& record) {
   const lnet::MessageHeader& header = message.header;
-  put(0, time_ns);
-  for (std::size_t i = 0; i < lnet::kTypeAreaBytes / 8; ++i)
-    put(1 + i, load<std::uint64_t>(&header.type_area, 8 * i));
-  put(6, load<std::uint64_t>(&header.source, 0));
-  put(7, load<std::uint64_t>(&header.source, 8));
-  put(8, load<std::uint32_t>(&header.source, 16) | load<std::uint32_t>(&header.destination, 0)
-                                                       << 32U);
-  put(9, load<std::uint64_t>(&header.destination, 4));
-  put(10, load<std::uint64_t>(&header.destination, 12));
-  put(11, load<std::uint64_t>(&message.hop, 0));
-  put(12, load<std::uint64_t>(&message.hop, 8));
-  put(13, load<std::uint32_t>(&message.hop, 16) | std::uint64_t{header.source_pid} << 32U);
-  put(14, std::uint64_t{header.destination_pid} | std::uint64_t{header.payload_length} << 32U);
+  put(record, 6, load<std::uint64_t>(&header.source, 0));
+  put(record, 8,
+      load<std::uint32_t>(&header.source, 16) | load<std::uint32_t>(&header.destination, 0) << 32U);
+  put(record, 9, load<std::uint64_t>(&header.destination, 4));
+  put(record, 11, load<std::uint64_t>(&message.hop, 0));
+  put(record, 13, load<std::uint32_t>(&message.hop, 16) | std::uint64_t{header.source_pid} << 32U);
+  put(record, 14,
+      std::uint64_t{header.destination_pid} | std::uint64_t{header.payload_length} << 32U);
   const std::uint64_t type = std::min(std::to_underlying(header.type), kTypeBeyondByte);
-  put(15, captured | std::uint64_t{std::to_underlying(direction_of(message.way))} << 32U |
-              type << 40U | std::uint64_t{std::to_underlying(message.cause)} << 48U);
+  put(record, 15,
+      captured | std::uint64_t{std::to_underlying(direction_of(message.way))} << 32U | type << 40U |
+          std::uint64_t{std::to_underlying(message.cause)} << 48U);
+}
+
+void set_rest(const lnet::TappedMessage& message, std::uint64_t time_ns, RecordHeader& record) {
+  const lnet::MessageHeader& header = message.header;
+  put(record, 0, time_ns);
+  for (std::size_t i = 0; i < lnet::kTypeAreaBytes / 8; ++i)
+    put(record, 1 + i, load<std::uint64_t>(&header.type_area, 8 * i));
+  put(record, 7, load<std::uint64_t>(&header.source, 8));
+  put(record, 10, load<std::uint64_t>(&header.destination, 12));
+  put(record, 12, load<std::uint64_t>(&message.hop, 8));
 }
 
 }  // namespace
@@ -71,14 +77,17 @@ void ShardCapture::write_owner(const RecordHeader& header, const lnet::Nid& inte
 }
 
 ShardTap::ShardTap(const ArenaTable& arenas, const std::atomic<std::int64_t>& wall_offset_ns,
-                   std::vector<ShardCapture*> captures)
-    : arenas_(arenas), wall_offset_ns_(wall_offset_ns), captures_(std::move(captures)) {
-  for (const ShardCapture* const each : captures_) {
+                   const std::vector<ShardCapture*>& captures)
+    : arenas_(arenas), wall_offset_ns_(wall_offset_ns) {
+  PLNET_CHECK(captures.size() <= kCapturesMax, "a shard has a limit of captures");
+  for (ShardCapture* const each : captures) {
     PLNET_CHECK(each->snap_bytes() <= kRingSnapMax, "a ring takes what a capture keeps");
     const RecordFilter* const filter = each->filter();
+    entries_[count_++] = {filter == nullptr ? nullptr : filter->machine_code(), filter, each};
     has_filter_ |= filter != nullptr;
     const bool decodes = filter != nullptr && filter->needs_content();
     decodes_ |= decodes;
+    brief_will_do_ &= filter != nullptr && filter->reads_brief_only() && !decodes;
     payload_bytes_ = std::max({payload_bytes_, each->snap_bytes(), decodes ? kContentBytes : 0U});
   }
 }
@@ -111,25 +120,30 @@ void ShardTap::fill(const lnet::TappedMessage& message, std::span<const std::byt
   fill_content(decode(record), input_);
 }
 
-// The record is made where filters look at it.
-void ShardTap::saw(const lnet::TappedMessage& message) {
+std::uint64_t ShardTap::wall_ns(Instant when) const {
   const auto since_start =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(message.when.time_since_epoch());
-  const auto time_ns = static_cast<std::uint64_t>(since_start.count() +
-                                                  wall_offset_ns_.load(std::memory_order_relaxed));
+      std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch());
+  return static_cast<std::uint64_t>(since_start.count() +
+                                    wall_offset_ns_.load(std::memory_order_relaxed));
+}
+
+// The record is made where filters look at it; what they do not read, when it is wanted.
+void ShardTap::saw(const lnet::TappedMessage& message) {
   const auto payload = payload_bytes_ == 0 ? std::span<const std::byte>() : read(message.payload);
-  set_record(message, time_ns, payload.size(), input_.record);
+  bool whole = !brief_will_do_;
+  set_brief(message, payload.size(), input_.record);
+  if (whole) set_rest(message, wall_ns(message.when), input_.record);
   if (has_filter_) fill(message, payload);
-  for (ShardCapture* const each : captures_) {
-    const RecordFilter* const filter = each->filter();
-    if (filter != nullptr && !filter->matches(input_)) continue;
-    each->write_owner(input_.record, message.interface, payload);
+  for (const Entry& each : entries()) {
+    if (!each.wants(input_)) continue;
+    if (!std::exchange(whole, true)) set_rest(message, wall_ns(message.when), input_.record);
+    each.capture->write_owner(input_.record, message.interface, payload);
   }
 }
 
 void ShardTap::end_turn() {
-  for (ShardCapture* const each : captures_)
-    each->publish_owner();
+  for (const Entry& each : entries())
+    each.capture->publish_owner();
 }
 
 }  // namespace plnet::trace

@@ -44,24 +44,43 @@ class ShardTap final : public lnet::MessageTap {
  public:
   // Bytes of a payload that filters decode.
   static constexpr std::uint32_t kContentBytes = 1024;
+  static constexpr std::size_t kCapturesMax = 8;
 
-  // All outlive the tap. `wall_offset_ns`: from the shard's clock to time since the epoch.
+  // All outlive the tap. There are kCapturesMax captures at most. `wall_offset_ns`: from the
+  // shard's clock to time since the epoch.
   ShardTap(const ArenaTable& arenas, const std::atomic<std::int64_t>& wall_offset_ns,
-           std::vector<ShardCapture*> captures);
+           const std::vector<ShardCapture*>& captures);
 
   void saw(const lnet::TappedMessage& message) override;
   void end_turn() override;
   [[nodiscard]] bool wants_payload() const override { return payload_bytes_ > 0; }
 
  private:
+  // All that a message needs that no capture wants: it is looked at far apart in time, and each
+  // pointer that is followed may miss the near cache.
+  struct Entry {
+    RecordFilter::MachineCode code = nullptr;
+    const RecordFilter* filter = nullptr;
+    ShardCapture* capture = nullptr;
+
+    [[nodiscard]] bool wants(FilterInput& input) const {
+      if (code != nullptr) return code(&input) != 0;
+      return filter == nullptr || filter->matches(input);
+    }
+  };
+
+  [[nodiscard]] std::span<const Entry> entries() const { return std::span(entries_).first(count_); }
   [[nodiscard]] std::span<const std::byte> read(const lnet::Payload& payload);
   void fill(const lnet::TappedMessage& message, std::span<const std::byte> payload);
+  [[nodiscard]] std::uint64_t wall_ns(Instant when) const;
 
   const ArenaTable& arenas_;
   const std::atomic<std::int64_t>& wall_offset_ns_;
-  const std::vector<ShardCapture*> captures_;
+  std::array<Entry, kCapturesMax> entries_{};
+  std::size_t count_ = 0;
   std::uint32_t payload_bytes_ = 0;  // the most that any capture keeps or decodes
   bool has_filter_ = false;
+  bool brief_will_do_ = true;  // no filter looks at the other words of a record
   bool decodes_ = false;
   FilterInput input_;
   std::array<std::byte, kRingSnapMax> gathered_{};

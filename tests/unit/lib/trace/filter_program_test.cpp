@@ -2,6 +2,8 @@
 // Programs of filters, run by librte_bpf: they must mean the same as the expressions.
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -86,9 +88,18 @@ class Maker {
   Random random_;
 };
 
+// The words that a node fills in for wanted messages only.
+void spoil_rest(FilterInput& input) {
+  auto* const bytes = reinterpret_cast<unsigned char*>(&input.record);
+  for (std::size_t at = 0; at < sizeof input.record; ++at) {
+    if (!is_brief(at, 1)) bytes[at] = static_cast<unsigned char>(~bytes[at]);
+  }
+}
+
 TEST(TraceFilterProgram, MeansTheSameAsExpression) {
   std::size_t hits = 0;
   std::size_t filters = 0;
+  std::size_t brief = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     Maker maker(seed);
     const std::string text = maker.filter();
@@ -105,8 +116,13 @@ TEST(TraceFilterProgram, MeansTheSameAsExpression) {
       hits += wanted ? 1 : 0;
       ASSERT_EQ(runner->matches(input), wanted) << text << " seed " << seed;
       ASSERT_EQ(runner->interpret(input), wanted) << text << " seed " << seed;
+      if (!runner->reads_brief_only()) continue;
+      ++brief;
+      spoil_rest(input);
+      ASSERT_EQ(runner->matches(input), wanted) << text << " seed " << seed;
     }
   }
+  EXPECT_GT(brief, 1000U);
   EXPECT_GT(filters, 350U);
   EXPECT_GT(hits, filters * 5);
 }
@@ -119,6 +135,23 @@ TEST(TraceFilterProgram, EmptyFilterMatches) {
 #if defined(__x86_64__)
   EXPECT_TRUE(runner->is_machine_code());
 #endif
+}
+
+TEST(TraceFilterProgram, KnowsWhetherBriefWordsWillDo) {
+  const auto is_brief = [](std::vector<BpfInstruction> instructions) {
+    instructions.push_back({.code = bpf::kExit});
+    return runtime::FilterRunner::load({.instructions = std::move(instructions)})
+        .value()
+        .reads_brief_only();
+  };
+  const BpfInstruction load_source{.code = bpf::kLoadWord, .registers = 0x10, .offset = 48};
+  const BpfInstruction load_time{.code = bpf::kLoadDouble, .registers = 0x10, .offset = 0};
+  const BpfInstruction move_input{.code = bpf::kMoveRegister, .registers = 0x12};
+  const BpfInstruction load_by_copy{.code = bpf::kLoadWord, .registers = 0x20, .offset = 48};
+  EXPECT_TRUE(is_brief({load_source}));
+  EXPECT_FALSE(is_brief({load_source, load_time}));
+  EXPECT_FALSE(is_brief({move_input, load_by_copy}));
+  EXPECT_FALSE(is_brief({{.code = 0x07, .registers = 0x01, .immediate = 8}, load_source}));
 }
 
 TEST(TraceFilterProgram, RefusesReadsOutsideInput) {

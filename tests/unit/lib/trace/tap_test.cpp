@@ -20,6 +20,18 @@ using lnet::TapWay;
 constexpr std::size_t kRing = kRingBytesMin;
 const auto kOurs = lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a0000fe);
 
+// As a program that a node runs: it reads no other words of a record.
+class BriefFilter final : public RecordFilter {
+ public:
+  explicit BriefFilter(Expression expression) : filter_(std::move(expression)) {}
+  [[nodiscard]] bool matches(FilterInput& input) const override { return filter_.matches(input); }
+  [[nodiscard]] bool needs_content() const override { return filter_.needs_content(); }
+  [[nodiscard]] bool reads_brief_only() const override { return true; }
+
+ private:
+  ExpressionFilter filter_;
+};
+
 // A capture in memory of its own.
 class Kept {
  public:
@@ -48,7 +60,7 @@ class Kept {
   std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(memory_)); }
 
   std::vector<Line> memory_;
-  ExpressionFilter filter_;
+  BriefFilter filter_;
   std::deque<std::vector<std::byte>> payloads_;
 
  public:
