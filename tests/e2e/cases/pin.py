@@ -121,6 +121,16 @@ def case_the_page_in_a_browser(site):
     assert body.count("<tr>") == 3 and body.index(">p1<") < body.index(">p0<"), done.stdout[:2000]
 
 
+def case_kfi_networks_with_nics_in_software(site):
+    pin = Pin(site)
+    sweep = site.write("sweep.yaml", SWEEP.replace("networks: tcp", "networks: kfi").replace("least: 2, most: 2", "least: 1, most: 1")
+                       .replace("factors: {idle: [yield, sleep]}\n", ""))
+    done = subprocess.run(pin.run_words(sweep), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, cwd=site.directory)
+    assert done.returncode == 0, f"{done.returncode}\n{done.stdout}{done.stderr}"
+    report = json.loads((pathlib.Path(pin.results) / "report.json").read_text())
+    assert not report["failed"] and all(len(report["aims"][aim]["placements"]) == 1 for aim in ("throughput", "p99")), report["aims"].keys()
+
+
 def case_a_host_that_vanishes(site):
     pin = Pin(site)
     # Reaches this host for one measurement, a server, a client and the engine there, and then no more.
