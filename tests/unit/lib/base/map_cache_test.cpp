@@ -93,7 +93,7 @@ TEST(MapCache, WhatWasMappedIsFoundAgain) {
 
 TEST(MapCache, TheLeastRecentlyUsedGoesFirst) {
   Rig rig;
-  for (const std::uint64_t number : {0, 1, 2, 3, 0, 2})
+  for (const unsigned number : {0U, 1U, 2U, 3U, 0U, 2U})
     rig.touch(number);
   EXPECT_EQ(rig.cache.count(Id::kEvictions), 0U);
   rig.touch(10);  // for 1
