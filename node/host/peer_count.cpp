@@ -14,7 +14,7 @@ constexpr std::uint32_t kNewPeersLeast = 1000;
 constexpr std::uint32_t kPartOfOne = 4;
 constexpr std::size_t kConnectionsLeast = 4096;
 constexpr std::size_t kConnectionsMost = 65536;
-constexpr std::size_t kConnectionsOfPeer = 6;
+constexpr std::size_t kConnectionsOfPeer = 4;
 
 std::size_t peers_by_memory(bool routing, std::uint64_t available) {
   if (!routing || available == 0) return kPeersUsual;

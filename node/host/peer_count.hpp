@@ -15,7 +15,8 @@ inline constexpr std::size_t kPeersUsual = 4096;
 // A router by itself: one peer in so many bytes of memory, of which it uses a part that depends on
 // shards and interfaces, and on how many peers there are. 8 GiB have room for 20 000.
 inline constexpr std::uint64_t kBytesOfPeer = std::uint64_t{320} * 1024;
-inline constexpr std::size_t kPeersMost = 65536;
+// More are a matter of configuration: each takes some 70 KiB at the start.
+inline constexpr std::size_t kPeersMost = 20480;
 
 // `limits` with the numbers of the default in place of 0. `available`: bytes of memory; 0: unknown.
 [[nodiscard]] runtime::LnetLimits settled(const runtime::LnetLimits& limits, bool routing,

@@ -9,10 +9,18 @@ plnet:
         list:{cpts}
     memory:
         arena_mib: 4
+    lnet:
+        peers: 4096
 """
 CPT = """
             - shards:
                 - cpu: {cpu}"""
+
+
+def with_peers(text, peers):
+    """The plan with room for so many; by itself a router takes memory for as many as the machine has room for."""
+    assert "peers: 4096" in text
+    return text.replace("peers: 4096", f"peers: {peers}")
 
 
 def plan_on(cpus):

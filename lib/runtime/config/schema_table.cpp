@@ -204,7 +204,7 @@ constexpr std::array kLnetStartKeys{
             "others. Two interfaces each on average; at most half of them may have more than two, "
             "an eighth more than eight. The NIDs for which there is no room are left out "
             "(`nids_no_room`). At least 128; 0 = 4096, on a router one in 320 KiB of free memory, "
-            "4096 to 65536.",
+            "4096 to 20480.",
         .low = 0,
         .high = 1'000'000,
         .binding = PLNET_FIELD(Document, settings.lnet_limits.peers)},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A node's own exports, taken in again: by the node itself, and by one that is started with them."""
-from cases_common import one_shard
+from cases_common import one_shard, with_peers
 from site_under_test import eventually
 from tcp_nodes import SECOND, add_v4, fails, has_all_it_wants, knows_both, nid, pair, pings, sockets, start, works
 from two_hosts import ip, two_hosts
@@ -107,7 +107,7 @@ def case_a_node_starts_with_many_peers_of_two_interfaces(site):
     """Each takes a place for a moment that only a node that turns gets back."""
     peers = "".join(f"    - primary nid: 10.99.0.{n}@tcp\n      Multi-Rail: True\n      peer ni:\n"
                     f"        - nid: 10.99.0.{n}@tcp\n        - nid: 10.99.1.{n}@tcp\n" for n in range(1, 101))
-    text = open(one_shard(site)).read() + "    lnet:\n        peers: 128\n" + "peer:\n" + peers
+    text = with_peers(open(one_shard(site)).read(), 128) + "peer:\n" + peers
     with two_hosts(site) as hosts:
         a = start(hosts, "a", site.write("many.yaml", text))
         assert len(a.json("peer", "show")["peer"]) == 100

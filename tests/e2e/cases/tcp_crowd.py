@@ -5,7 +5,7 @@ import resource
 import threading
 
 import script_peer
-from cases_common import two_shards
+from cases_common import two_shards, with_peers
 from process_watch import descriptors, resident_kib
 from script_crowd import Crowd, addresses
 from script_peer import ScriptPeer
@@ -124,8 +124,8 @@ def case_many_peers_are_called_by_two_interfaces(site):
 
 def case_five_thousand_clients_call_after_a_restart(site):
     """Faster than the node makes peers of them: the others wait for their turn, and all are served."""
-    settings = "    lnet:\n        peers: 20000\n        new_peers_per_sec: 1000\n"
-    config = site.write("many.yaml", open(two_shards(site)).read() + settings)
+    plan = with_peers(open(two_shards(site)).read(), 20000)
+    config = site.write("many.yaml", plan + "        new_peers_per_sec: 1000\n")
     with crowded_host(site, CLIENTS, config) as (hosts, b):
         with hosts.inside("a"):
             clients = [ScriptPeer(NODE, each) for each in addresses(CLIENTS)]

@@ -7,7 +7,7 @@ import socket
 import struct
 
 import script_peer
-from cases_common import two_shards
+from cases_common import two_shards, with_peers
 from process_watch import descriptors, resident_kib
 from script_peer import ScriptPeer, connect, frame, header, hello, is_closed, nid_of, request
 from site_under_test import eventually
@@ -236,8 +236,7 @@ def case_a_reader_that_does_not_read_holds_little(site):
 
 def case_nids_from_nowhere_fill_the_peer_table_and_no_more(site):
     """Each HELLO claims another NID, and the site lets it. The table is bounded, and who was known stays known."""
-    settings = "    lnet:\n        peers: 128\n    tcp:\n        any_address: 1\n"
-    config = site.write("few.yaml", open(two_shards(site)).read() + settings)
+    config = site.write("few.yaml", with_peers(open(two_shards(site)).read(), 128) + "    tcp:\n        any_address: 1\n")
     with under_attack(site, config) as (_, a, b):
         links = []
         for number in range(400):

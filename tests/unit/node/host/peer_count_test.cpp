@@ -31,7 +31,7 @@ TEST(PeerCount, SharesFollowTheTable) {
   EXPECT_EQ(peers.strangers_per_second, 10'000U);
   EXPECT_EQ(peers.named_by_one, 5'000U);
   EXPECT_EQ(peers.named_by_gateway, 15'000U);
-  EXPECT_EQ(connections_of_shard(20'000, 4), 30'000U);
+  EXPECT_EQ(connections_of_shard(20'000, 4), 20'000U);
   EXPECT_EQ(connections_of_shard(128, 4), 4096U);
 }
 
