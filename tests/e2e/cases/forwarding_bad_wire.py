@@ -69,14 +69,15 @@ class Sender:
 def case_the_wire_of_the_client_is_cut_until_its_hop_has_stalled(site):
     """The router hears nothing of it: TCP is patient, so what others wait behind is dropped, and no more than that."""
     options = f"options lnet lnet_transaction_timeout={PATIENT_S} lnet_retry_count=0\n"
+    patient = "    tcp:\n        silence_sec: 0\n"  # otherwise connections are closed before a hop stalls
     with routed_hosts(site, bad_leg=CLIENT_LEG) as hosts:
-        router = start(hosts, "r0", options="options ksocklnd tx_buffer_size=16384\n")
+        router = start(hosts, "r0", options="options ksocklnd tx_buffer_size=16384\n", settings=patient)
         for of in ("tiny", "small", "large"):
             works(router, "set", f"{of}_buffers", "1")
         # All payloads go to the client. One of its own that was cut in the middle would have the buffer, and nobody would stall.
         more = ("--count", str(OPERATIONS), "--gets")
-        server = start(hosts, "server", "--to", hosts.nid("client"), *more, "0", shards=2, options=options)
-        client = start(hosts, "client", "--to", hosts.nid("server"), *more, "100", options=options)
+        server = start(hosts, "server", "--to", hosts.nid("client"), *more, "0", shards=2, options=options, settings=patient)
+        client = start(hosts, "client", "--to", hosts.nid("server"), *more, "100", options=options, settings=patient)
         for node in (client, server):
             has_answered(node, 100)
         sender = Sender(hosts)
