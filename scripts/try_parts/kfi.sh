@@ -5,7 +5,7 @@ say "Slingshot without Slingshot: client (tcp) - router (tcp, kfi) - server (kfi
 { new_host client && new_host router && new_host server &&
   wire client eth0 10.89.0.1/24 router eth0 10.89.0.10/24; } || no_stage
 one_poller() {  # one_poller CPU: a CPT of one shard
-  printf 'plnet:\n    cpts: {by: list, list: [{shards: [{cpu: %s}]}]}\n    pollers: {idle: sleep}\n' "$1"
+  printf 'plnet:\n    cpts: {by: list, list: [{shards: [{cpu: %s}]}]}\n    pollers: {idle: sleep}\n    lnet: {peers: 4096}\n' "$1"
 }
 soft_nic() {  # soft_nic ROLE ADDRESS: below one_poller
   cat <<YAML

@@ -79,6 +79,8 @@ plnet:
                 - cpu: $(tail -n 1 <<<"$cpus")
     pollers:
         idle: sleep
+    lnet:
+        peers: 4096
 YAML
 }
 network() {  # network NET INTERFACE: below `net:`
