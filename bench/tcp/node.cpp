@@ -144,8 +144,8 @@ std::optional<socklnd::LocalInterface> TcpNode::local(const Nid& nid) const {
   return socklnd::LocalInterface{.incarnation = setup_.address};
 }
 
-bool TcpNode::has_room(const Arrival& arrival) {
-  return lnd_of(arrival.local).has_room();
+socklnd::Room TcpNode::room_for(const Arrival& arrival) {
+  return lnd_of(arrival.local).has_room() ? socklnd::Room::kFree : socklnd::Room::kNone;
 }
 
 socklnd::SockLnd& TcpNode::lnd_of(const Nid& nid) {

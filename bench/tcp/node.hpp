@@ -104,7 +104,7 @@ class TcpNode final : public socklnd::PeerHomes {
   CountEvents events;
 
   [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
-  [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
+  [[nodiscard]] socklnd::Room room_for(const socklnd::Arrival& arrival) override;
   void hand_over(const socklnd::Arrival& arrival) override { arrivals_.push_back(arrival); }
 
  private:
