@@ -137,14 +137,14 @@ TEST(KfilndSite, ACableIsPulledAndPutBack) {
     site.fabric.set_link(nic_address_of(nid_of(1)), false);
     ASSERT_TRUE(site.settle(seconds(60)));
     using enum lnet::InterfaceState;
-    EXPECT_EQ(site[1].core().interface_states(), std::vector{kDown});
+    EXPECT_EQ(site[1].core().interface_states(), std::vector{kFatal});
     site.fabric.set_link(nic_address_of(nid_of(1)), true);
     site.pass(seconds(5));
     const std::uint64_t failed = failures(site);
     some_traffic(site, random, 20);
     ASSERT_TRUE(site.settle(seconds(60)));
     EXPECT_EQ(failures(site), failed);
-    EXPECT_EQ(site[1].core().interface_states(), (std::vector{kDown, kUp}));
+    EXPECT_EQ(site[1].core().interface_states(), (std::vector{kFatal, kUp}));
     site.expect_no_breach();
   });
 }
