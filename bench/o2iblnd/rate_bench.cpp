@@ -84,7 +84,7 @@ void mapping(benchmark::State& state) {
         send();
       way.seconds += cpu_seconds() - start;
       way.messages += pair.a.sent - before;
-      // What is kept goes while it is known whether it is pinned.
+      // Kept mappings are removed while it is known whether they are pinned.
       for (NullO2ibSide* const side : {&pair.a, &pair.b})
         side->driver().set_mapping({.arenas = true, .keeps = false});
     }

@@ -43,7 +43,7 @@ struct MapKeys {
 class MapDevice {
  public:
   virtual ~MapDevice() = default;
-  // Of a slot in which nothing is.
+  // The slot is empty.
   [[nodiscard]] virtual Result<MapKeys> enter(std::uint32_t slot, const MapRegion& region) = 0;
   virtual void leave(std::uint32_t slot) = 0;
 };
@@ -51,8 +51,8 @@ class MapDevice {
 struct MapRules {
   bool arenas = false;       // also those that could be registered once, at start
   std::uint32_t most = 512;  // mappings
-  // Of these, in use by peers, for whom we wait: the rest is for our own transfers, which end
-  // whatever peers do. So two nodes never wait for each other.
+  // Mappings that peers may use at a time. The rest is for transfers of this node, which end
+  // without the peer's help, so that two nodes never wait for each other.
   std::uint32_t open_most = 256;
   bool keeps = true;  // what nobody uses, for its next use
 
@@ -94,7 +94,7 @@ class MapCache {
   // are the device's.
   [[nodiscard]] Result<Mapped> take(const Fragment& fragment, Use use);
   void give(std::uint32_t slot, Use use);
-  // Of one that is taken.
+  // The slot is in use.
   [[nodiscard]] const MapRegion& region(std::uint32_t slot) const { return entries_[slot].region; }
 
   [[nodiscard]] std::uint64_t count(MapCounters::Id id) const { return counters_.get(id); }

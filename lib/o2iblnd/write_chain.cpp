@@ -44,7 +44,7 @@ namespace {
 // The largest range that is mapped for pieces which lie apart in it.
 constexpr std::uint64_t kHullBytesMax = std::uint64_t{1} << 20U;
 
-// What one key has to cover: all of the bytes, where they lie near to each other.
+// The range that one key has to cover: all pieces, if they lie near to each other.
 Fragment hull_of(const lnet::PayloadCursor& begin) {
   lnet::PayloadCursor cursor = begin;
   const Fragment first = cursor.piece();

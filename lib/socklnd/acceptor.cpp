@@ -183,9 +183,9 @@ void Acceptor::introduce(Stranger& stranger) {
   streams_.driver().pause_reading(stranger.stream);
 }
 
-// Who it is to us; a reason if it cannot be who it says. An address of the other family proves
-// nothing: the kernel connects to a NID of that family from whatever address it has there
-// (lustre-release lnet/lnet/lib-socket.c: lnet_sock_create()).
+// Determines the peer behind a connection; returns a reason if the HELLO's NID is refused. An
+// address of the other family proves nothing: the kernel connects to a NID of that family from
+// whatever address it has there (lustre-release lnet/lnet/lib-socket.c: lnet_sock_create()).
 std::optional<Acceptor::Id> Acceptor::judge_origin(Stranger& stranger) {
   const Hello& hello = stranger.hello.hello();
   Arrival& arrival = stranger.arrival;
@@ -303,7 +303,7 @@ unsigned Acceptor::flush(Instant now) {
     stranger->deadline = now + config_.step_timeout;
     waiting_.push_back(*stranger);
     if (stranger->state != State::kIntroduced) continue;
-    // Nobody overtakes those that wait.
+    // Connections that wait are served first.
     if (!queued_.empty() || !hand_over(*stranger)) queue(*stranger, now);
   }
   if (now >= next_turn_) work += serve_queue(now);

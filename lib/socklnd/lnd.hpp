@@ -125,7 +125,7 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   static constexpr Duration kLookForSilence = std::chrono::seconds(1);
   // Over how long the pace of a payload is taken: longer than a network loses packets for.
   static constexpr Duration kPaceSpan = std::chrono::seconds(10);
-  // Of the connections one address has one in so many, but never fewer than these or a full set.
+  // The share of connections of one address: one in so many, at least these or a full set.
   static constexpr std::size_t kAddressConnectionsPart = 8;
   static constexpr std::size_t kAddressConnectionsLeast = 64;
   // Connections that are looked at for an unused one, and how old that has to be.

@@ -213,8 +213,8 @@ bool SockLnd::has_share(const Nid& nid) const {
   return count >= share;
 }
 
-// Of a peer that has connected and never sent or been sent a message: the place is of more use to
-// others. It comes free in a later poll.
+// Closes a connection on which no message was ever sent or received, to make room for another. The
+// place comes free in a later poll.
 void SockLnd::close_unused() {
   for (std::size_t look = 0; look < kUnusedLooks; ++look) {
     const std::uint32_t slot = unused_hand_;

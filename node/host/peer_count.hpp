@@ -10,7 +10,7 @@
 
 namespace plnet::node {
 
-// Of a node that is no router: it speaks with the servers of a site.
+// The peer table of a node that is no router.
 inline constexpr std::size_t kPeersUsual = 4096;
 // A router by itself: one peer in so many bytes of memory, of which it uses a part that depends on
 // shards and interfaces, and on how many peers there are. 8 GiB have room for 20 000.

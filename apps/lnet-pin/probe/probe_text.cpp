@@ -15,7 +15,7 @@ std::string_view name_of_pages(Pages pages) {
   return pages == Pages::kHuge ? "huge" : "small";
 }
 
-// Of a machine that others keep busy the figures have many digits.
+// Times on a busy machine have many digits; whole numbers keep the columns apart.
 std::string nanoseconds(double value) {
   constexpr double kShownWhole = 100'000;
   if (value <= 0) return "-";

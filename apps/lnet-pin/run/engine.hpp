@@ -29,7 +29,7 @@ class Engine {
   [[nodiscard]] virtual Outcome<std::optional<Instant>> step() = 0;
   // Throughput, latency and errors; after the last step.
   [[nodiscard]] virtual Outcome<Figures> figures() const = 0;
-  // Of processes of this host other than lnet-pin; after the last step.
+  // CPU time of this host's processes other than lnet-pin; known after the last step.
   [[nodiscard]] virtual double cpu_seconds() const { return 0; }
 };
 

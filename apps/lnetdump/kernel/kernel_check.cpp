@@ -13,7 +13,7 @@ namespace plnet::lnetdump {
 
 namespace {
 
-// Of the module, and no others: programs of a site may have their own lnet_parse().
+// Functions of the module lnet only: other modules may have a lnet_parse() of their own.
 std::set<std::string> functions_of_lnet(const std::string& root) {
   std::set<std::string> names;
   std::ifstream symbols(root + "/proc/kallsyms");

@@ -50,7 +50,7 @@ std::optional<Cause> cause_of_refusal(const lnetdump_probe_record& probed) {
   if (nid_of(probed.destination).net() == nid_of(probed.interface).net()) {
     return Cause::kRejectedNotDirect;
   }
-  // Of a GET it may be either of two causes.
+  // A dropped GET can have either of two causes.
   if (static_cast<MessageType>(probed.type) == MessageType::kGet) return std::nullopt;
   return Cause::kRejectedOtherNid;
 }

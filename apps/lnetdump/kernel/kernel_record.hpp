@@ -10,7 +10,7 @@
 
 namespace plnet::lnetdump {
 
-// Of a drop whose cause the probes do not see.
+// The cause of a drop that the probes cannot tell.
 inline constexpr std::uint8_t kCauseUnknown = 255;
 
 struct KernelRecord {

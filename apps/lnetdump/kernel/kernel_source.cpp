@@ -71,7 +71,7 @@ struct KernelSource::Parts {
   std::unique_ptr<lnet_probe, DestroyProbes> probes;
   std::unique_ptr<ring_buffer, FreeRing> ring;
   std::int64_t wall_offset_ns = 0;
-  // Of the drain() at hand.
+  // State of the drain() under way.
   trace::RecordSink* sink = nullptr;
   std::size_t wanted = 0;
   std::uint64_t read = 0;

@@ -65,7 +65,7 @@ bool Tx::gather(std::span<const WorkRequest> chain) {
   return true;
 }
 
-// Of memory that the system does not map: a key that no request gets through with.
+// Memory that cannot be mapped gets a key with which every request fails.
 Result<std::uint32_t> Tx::local_key(const Fragment& payload) {
   if (mapped_count_ > 0 && maps_.region(mapped_[mapped_count_ - 1]).covers(payload))
     return last_key_;

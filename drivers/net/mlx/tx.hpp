@@ -48,7 +48,7 @@ class Tx {
   const Adapter& adapter_;
   MapCache& maps_;
   MlxStats& stats_;
-  // Of the chain that is being posted.
+  // Mappings of the chain that is being posted.
   std::array<std::uint32_t, kChainMax * o2iblnd::kGatherMax> mapped_{};
   std::uint32_t mapped_count_ = 0;
   std::uint32_t last_key_ = 0;  // of the last of them

@@ -31,7 +31,7 @@ struct PeerLink {
   Nid nid;
   std::uint32_t pid = kLustrePid;
   void* lnd_peer = nullptr;  // the LND's; opaque to the core
-  // What is known of the interface, kNiUp or kNiDown; null: nothing.
+  // The known state of the remote interface, kNiUp or kNiDown; null: unknown.
   const Relaxed<std::uint32_t>* status = nullptr;
 
   // By its own word, if it is connected.

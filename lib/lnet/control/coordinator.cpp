@@ -91,7 +91,7 @@ void Coordinator::answer(Parcel& parcel, Result<void> outcome) {
 void Coordinator::want_peer(Parcel& parcel, const WantedPeer& wanted) {
   counters_.add(CoordinatorCounter::kWanted);
   if (shut_) return answer(parcel, std::unexpected(Errc::kShutdown));
-  // Nobody overtakes those that wait.
+  // Requests that wait are served first.
   const bool queues = !wanted_.empty() && wanted.demand != PeerDemand::kOwn &&
                       directory_.lookup(wanted.nid) == nullptr;
   const auto made =

@@ -251,7 +251,7 @@ Discovery::Step Discovery::take_data(PeerDiscovery& state) {
   return state.peer == nullptr ? Step{Verdict::kGone, {}} : step;
 }
 
-// Of peers that others have named as themselves.
+// Asks peers whose NIDs other peers have listed as their own.
 void Discovery::ask_for_words() {
   for (const Nid& nid : std::exchange(merge_.to_ask(), {})) {
     PeerRecord* const peer = directory_.peer_of(nid);

@@ -70,9 +70,9 @@ class RoutingStateMachine {
   [[nodiscard]] DrainPhase phase() const { return phase_; }
   // When it last began to forward.
   [[nodiscard]] Instant began() const { return began_; }
-  // Of a stop: when it ends if no message is held.
+  // The end of a stop if no message is held.
   [[nodiscard]] Instant earliest() const { return noticed_; }
-  // Of a stop or a drain: when it ends even if messages are held.
+  // The end of a stop or a drain even if messages are held.
   [[nodiscard]] Instant latest() const { return latest_; }
   // What was here when a stop or drain ended by time; 0: nothing.
   [[nodiscard]] std::size_t cut_off() const { return cut_off_; }

@@ -130,10 +130,9 @@ inline Receiver::Decision Receiver::meet_sender(Receive& receive, const MessageH
   return begin(receive, header);
 }
 
-// Of a message that another than its source has brought. On their common network the source would
-// have sent it directly, so the sender has to have that NID itself: a node sends by the NID of the
-// NI that it sends from (lustre-release lnet/lnet/lib-move.c: lnet_handle_send()), and the kernel
-// takes any.
+// Judges a message whose sender is not its source. A source on the sender's network would have sent
+// it directly, so that NID has to be one of the sender's: a node sends by the NID of the NI that it
+// sends from (lustre-release lnet/lnet/lib-move.c: lnet_handle_send()). The kernel accepts any NID.
 bool Receiver::may_come_so(Receive& receive, const Nid& source) {
   const PeerNi& sender = *receive.peer->peer_ni;
   if (source.net() != sender.net) {

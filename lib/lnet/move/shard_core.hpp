@@ -134,7 +134,7 @@ struct ShardCore {
   static constexpr std::size_t kWantedBackMax = 64;
   const std::unique_ptr<SpscRing<Nid>> wanted_back =
       std::make_unique<SpscRing<Nid>>(kWantedBackMax);
-  // Of messages that arrived here.
+  // Complaints about messages that arrived on this shard.
   const std::unique_ptr<PeerComplaints> complaints = std::make_unique<PeerComplaints>();
   Outbox outbox;                           // to others
   PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink

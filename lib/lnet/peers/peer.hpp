@@ -57,8 +57,8 @@ struct alignas(kCacheLine) PeerNi {
   Relaxed<std::uint16_t> connected_by{0};
 };
 
-// Of PeerNi::connected_by. Two NIs of a network may share one; then the peer counts as connected
-// until it is lost by either.
+// The bit of an NI in PeerNi::connected_by. Two NIs of a network may share one; then the peer
+// counts as connected until it is lost by either.
 [[nodiscard]] constexpr std::uint16_t connection_bit(const Ni& ni) {
   return static_cast<std::uint16_t>(1U << (ni.number % 16U));
 }

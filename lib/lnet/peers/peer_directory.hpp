@@ -217,7 +217,7 @@ class PeerDirectory {
   [[nodiscard]] Result<void> permit(const WantedPeer& wanted, Instant now);
   [[nodiscard]] Result<void> permit_named(const WantedPeer& wanted, PeerRecord& by, Instant now);
   [[nodiscard]] PeerRecord* namer_of(const WantedPeer& wanted) const;
-  // Of those on the account of `payer`, unless that is kNobody.
+  // Evicts only peers on the account of `payer`, unless that is kNobody.
   [[nodiscard]] bool evict_one(Instant now, std::uint32_t payer = PeerAccounts::kNobody);
   [[nodiscard]] bool may_be_evicted(PeerRecord& peer, Instant now) const;
 

@@ -19,7 +19,7 @@ class RecordFilter {
   // The same as matches() by one call, if the filter is machine code; the result is 0 for no.
   using MachineCode = std::uint64_t (*)(void* input);
   [[nodiscard]] virtual MachineCode machine_code() const { return nullptr; }
-  // Of the record it looks at no words but those of kBriefWords.
+  // The filter reads only the words of the record in kBriefWords.
   [[nodiscard]] virtual bool reads_brief_only() const { return false; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for a descriptor tries again when one is given back, not in each turn.
+// Messages that wait for a descriptor try again when one is given back, not in each turn.
 #include "tests/unit/lib/o2iblnd/scripted_verbs.hpp"
 
 namespace plnet::o2iblnd::starvation_test {

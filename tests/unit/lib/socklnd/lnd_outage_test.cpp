@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of connections that lead nowhere: our interface stays down, the peer's TCP does not
+// Connections that lead nowhere are closed: the interface stays down, the peer's TCP does not
 // answer, a payload comes too slowly.
 #include <algorithm>
 

@@ -163,14 +163,14 @@ TEST(HealthRules, a_network_timeout_costs_an_ni_on_which_others_are_heard_nothin
   EXPECT_EQ(judge(end).local, kDemerit);
 }
 
-// What the kernel gives up at once is no sign of life of another interface either.
-TEST(HealthRules, what_is_ours_goes_again_by_its_class_alone) {
+// Failures that the kernel does not send again are not sent again here, even if unsent.
+TEST(HealthRules, own_messages_are_sent_again_by_their_class_alone) {
   MessageEnd end = failed(Health::kRemoteError);
   end.unsent = true;
   EXPECT_FALSE(judge(end).resend);
 }
 
-TEST(HealthRules, what_is_forwarded_goes_again_only_if_it_has_not_left) {
+TEST(HealthRules, forwarded_messages_are_sent_again_only_if_unsent) {
   for (const Health health :
        {Health::kRemoteDropped, Health::kRemoteError, Health::kLocalDropped}) {
     MessageEnd end = failed(health);
