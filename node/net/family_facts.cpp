@@ -3,9 +3,12 @@
 
 #include <array>
 
+#include "node/net/kfi/lab_nic.hpp"
 #include "node/net/kfi/settings.hpp"
 #include "node/net/kfi/verb_rows.hpp"
+#include "node/net/o2ib/lab_nic.hpp"
 #include "node/net/o2ib/settings.hpp"
+#include "node/net/tcp/lab_nic.hpp"
 #include "node/net/tcp/settings.hpp"
 
 namespace plnet::node {
@@ -22,6 +25,12 @@ constexpr std::array kVerbs{
     kKfiVerbs,
 };
 
+constexpr std::array<const LabNic*, 3> kLabNics{
+    &kTcpLabNic,
+    &kKfiLabNic,
+    &kO2ibLabNic,
+};
+
 }  // namespace
 
 std::span<const runtime::SettingsSection* const> family_sections() {
@@ -30,6 +39,10 @@ std::span<const runtime::SettingsSection* const> family_sections() {
 
 std::span<const runtime::VerbRows> family_verbs() {
   return kVerbs;
+}
+
+std::span<const LabNic* const> family_lab_nics() {
+  return kLabNics;
 }
 
 }  // namespace plnet::node

@@ -14,6 +14,7 @@
 #include "lib/runtime/config/mapping_keys.hpp"
 #include "lib/runtime/config/yaml_document.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
+#include "node/net/family_facts.hpp"
 
 namespace plnet::pin {
 namespace {
@@ -71,6 +72,13 @@ Outcome<Duration> read_budget(std::string_view text) {
   if (budget && *budget <= Duration::zero())
     return failure(Errc::kOutOfRange, "expected a time above zero, such as 30m");
   return budget;
+}
+
+std::string network_types() {
+  std::string types;
+  for (const node::LabNic* nic : node::family_lab_nics())
+    types += (types.empty() ? "" : ", ") + std::string(nic->network);
+  return types;
 }
 
 class SweepReader {
@@ -178,9 +186,8 @@ class SweepReader {
     load.routed = load.networks.size() == 2;
     if (load.duration < run::kDurationMin) wrong(node, "the duration is at least 100ms");
     for (const std::string& network : load.networks) {
-      const std::string_view type(network.data(), network.find_last_not_of("0123456789") + 1);
-      if (type != "tcp" && type != "kfi" && type != "o2ib")
-        wrong(node, fmt::format("networks: '{}': expected tcp, kfi or o2ib", network));
+      if (lab_nic_of(network) == nullptr)
+        wrong(node, fmt::format("networks: '{}': expected one of {}", network, network_types()));
     }
     if (load.routed && load.networks[0] == load.networks[1])
       wrong(node, "networks: a router is between two different ones, such as [tcp, tcp1]");
@@ -241,13 +248,17 @@ class SweepReader {
     }
   }
   void host(const YamlNode& node, RemoteHost& host) {
-    const std::vector<MappingKey> keys{plain("on", host.on, ".:"),
-                                       words("addresses", host.addresses, 2, ".:"),
-                                       {"kfi", [this, &host](const YamlNode& map) {
-                                          for (const YamlNode& each : map.items) {
-                                            if (is_scalar(each)) host.kfi[each.key] = each.text;
-                                          }
-                                        }}};
+    std::vector<MappingKey> keys{plain("on", host.on, ".:"),
+                                 words("addresses", host.addresses, 2, ".:")};
+    for (const node::LabNic* nic : node::family_lab_nics()) {
+      if (!nic->is_named()) continue;
+      keys.push_back({nic->section, [this, &host, nic](const YamlNode& map) {
+                        for (const YamlNode& each : map.items) {
+                          if (is_scalar(each))
+                            host.nics[std::string(nic->section)][each.key] = each.text;
+                        }
+                      }});
+    }
     runtime::read_mapping(node, keys, errors_);
     const std::size_t last = host.on.rfind(':');
     const bool named = last != std::string::npos && last + 1 < host.on.size() &&
@@ -262,10 +273,7 @@ class SweepReader {
     const bool routed = sweep_.workload.routed;
     if (sweep_.measured == Role::kRouter && !routed)
       wrong(document, "measured: a router needs a workload with two networks");
-    const auto is_o2ib = [](const std::string& network) { return network.starts_with("o2ib"); };
-    if (sweep_.hosts.empty() && std::ranges::any_of(sweep_.workload.networks, is_o2ib))
-      wrong(document, "networks: o2ib takes hosts with RDMA devices, named by the key hosts");
-    if (sweep_.hosts.empty()) return;
+    if (sweep_.hosts.empty()) return check_namespaces(document);
     for (const Role role : kRoles) {
       if (role == Role::kRouter && !routed) continue;
       const auto host = sweep_.hosts.find(role);
@@ -277,11 +285,28 @@ class SweepReader {
     }
   }
 
+  void check_namespaces(const YamlNode& document) {
+    for (const std::string& network : sweep_.workload.networks) {
+      const node::LabNic* nic = lab_nic_of(network);
+      if (nic != nullptr && nic->needs_hardware)
+        wrong(document, fmt::format("networks: {} needs hosts with devices for it; name them by "
+                                    "the key hosts",
+                                    nic->network));
+    }
+  }
+
   ConfigErrors& errors_;
   Sweep& sweep_;
 };
 
 }  // namespace
+
+const node::LabNic* lab_nic_of(std::string_view network) {
+  const auto type = network.substr(0, network.find_last_not_of("0123456789") + 1);
+  const auto nics = node::family_lab_nics();
+  const auto found = std::ranges::find(nics, type, &node::LabNic::network);
+  return found == nics.end() ? nullptr : *found;
+}
 
 std::string_view text_of(Role role) {
   return word_of(kRoleWords, role);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,6 +14,10 @@
 #include "apps/lnet-selftest/run/plan.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
+
+namespace plnet::node {
+struct LabNic;
+}
 
 namespace plnet::pin {
 
@@ -38,9 +43,10 @@ struct Workload {
 
 // Another host than this one. Without any, all nodes are in namespaces of this machine.
 struct RemoteHost {
-  std::string on{};                          // "ssh:HOST", "slurm:JOB:HOST"; "": here
-  std::vector<std::string> addresses{};      // of its NIs: one, or of a router one for each side
-  std::map<std::string, std::string> kfi{};  // keys of plnet.kfi.interfaces, as they are
+  std::string on{};                      // "ssh:HOST", "slurm:JOB:HOST"; "": here
+  std::vector<std::string> addresses{};  // of its NIs: one, or of a router one for each side
+  // Keys of its named NICs by their section below `plnet:`, as they are.
+  std::map<std::string, std::map<std::string, std::string>, std::less<>> nics{};
 
   bool operator==(const RemoteHost&) const = default;
 };
@@ -67,6 +73,9 @@ struct Sweep {
 
 inline constexpr unsigned kRoundsMax = 1000;
 inline constexpr std::size_t kSweepBytesMax = std::size_t{1} << 20U;
+
+// The NICs of networks of that type, such as "tcp1"; null: `lnet-pin` knows none.
+[[nodiscard]] const node::LabNic* lab_nic_of(std::string_view network);
 
 // Errors name the file, the line and the column.
 [[nodiscard]] Outcome<Sweep> read_sweep(std::string_view text, std::string_view file_name);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "apps/lnet-pin/run/child.hpp"
+#include "node/net/lab_nic.hpp"
 
 namespace plnet::pin {
 namespace {
@@ -79,15 +80,26 @@ std::vector<std::string> Lab::prefix(Role role) const {
           "--ntasks=1", "--overlap",      "--cpu-bind=none"};
 }
 
+const std::string& Lab::network_of(std::size_t side) const {
+  return sweep_.workload.networks[sweep_.workload.routed ? side : 0];
+}
+
+const node::LabNic& Lab::nic(std::size_t side) const {
+  return *lab_nic_of(network_of(side));
+}
+
+bool Lab::is_in_software(std::size_t side) const {
+  return sweep_.hosts.empty() && nic(side).is_named();
+}
+
 std::string Lab::nid(Role role, std::size_t side) const {
-  const Workload& load = sweep_.workload;
-  const std::string& network = load.networks[load.routed ? side : 0];
+  const std::string& network = network_of(side);
   const auto host = sweep_.hosts.find(role);
   if (host != sweep_.hosts.end()) {
     const auto& addresses = host->second.addresses;
     return addresses[role == Role::kRouter ? side : 0] + "@" + network;
   }
-  if (network.starts_with("kfi")) return fmt::format("{}@{}", nic_address(role, side), network);
+  if (is_in_software(side)) return fmt::format("{}@{}", nic_address(role, side), network);
   return address_of(role, side) + "@" + network;
 }
 

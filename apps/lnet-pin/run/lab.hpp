@@ -23,6 +23,9 @@ class Lab {
   [[nodiscard]] bool is_local(Role role) const;
   // The NID of the role's NI on a side: 0 is the client's side, 1 the server's.
   [[nodiscard]] std::string nid(Role role, std::size_t side) const;
+  // The NICs of the networks on a side; they are named, on this host, and made by software.
+  [[nodiscard]] const node::LabNic& nic(std::size_t side) const;
+  [[nodiscard]] bool is_in_software(std::size_t side) const;
   // Control sockets and such, on each host.
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::vector<Role> roles() const;
@@ -33,6 +36,7 @@ class Lab {
   Lab(const Sweep& sweep, Changes& changes);
   [[nodiscard]] Outcome<void> make_namespaces();
   [[nodiscard]] Outcome<void> wire(Role left, std::size_t side, Role right);
+  [[nodiscard]] const std::string& network_of(std::size_t side) const;
   [[nodiscard]] std::string namespace_of(Role role) const;
 
   const Sweep& sweep_;

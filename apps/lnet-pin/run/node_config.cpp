@@ -7,6 +7,7 @@
 #include "apps/lnet-pin/run/lab.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
+#include "node/net/lab_nic.hpp"
 
 namespace plnet::pin {
 namespace {
@@ -16,34 +17,40 @@ constexpr unsigned kShardMib = 24;
 constexpr unsigned kServerMibMax = 256;  // of the key plnet.selftest.server_mib
 constexpr unsigned kClientMibMax = 1024;
 
-// Interfaces of kfi networks have a name; those of others are found by the NID's address.
+std::string interface_name(const node::LabNic& nic, std::size_t side) {
+  return fmt::format("{}{}", nic.interface_name, side);
+}
+
 Json interface_of(const Lab& lab, Role role, std::size_t side) {
-  const std::string nid = lab.nid(role, side);
-  if (!nid.substr(nid.find('@') + 1).starts_with("kfi")) return {{"nid", nid}};
-  return {{"interfaces", {{"0", fmt::format("cxi{}", side)}}}};
+  const node::LabNic& nic = lab.nic(side);
+  if (!nic.is_named()) return {{"nid", lab.nid(role, side)}};
+  return {{"interfaces", {{"0", interface_name(nic, side)}}}};
 }
 
-// The memif of a side: its server listens. A router connects to its neighbours of both sides.
-Json soft_nic(const Lab& lab, Role role, std::size_t side) {
-  const bool listens =
-      role == Role::kServer || (role == Role::kClient && lab.sweep().workload.routed);
+// The server's end of a wire listens; a router connects to its neighbours of both sides.
+node::LabPort port_of(const Lab& lab, Role role, std::size_t side) {
   const std::string nid = lab.nid(role, side);
-  const std::string port =
-      fmt::format("net_memif{0},role={1},id=0,socket-abstract=no,socket={2}/memif{0}.sock", side,
-                  listens ? "server" : "client", lab.folder());
-  return {{"name", fmt::format("cxi{}", side)},
-          {"backend", "soft"},
-          {"port", port},
-          {"address", nid.substr(0, nid.find('@'))}};
+  return {
+      .wire = side,
+      .listens = role == Role::kServer || (role == Role::kClient && lab.sweep().workload.routed),
+      .folder = lab.folder(),
+      .address = nid.substr(0, nid.find('@'))};
 }
 
-Json nic_of(const Lab& lab, Role role, std::size_t side) {
-  const auto host = lab.sweep().hosts.find(role);
-  if (host == lab.sweep().hosts.end()) return soft_nic(lab, role, side);
-  Json nic{{"name", fmt::format("cxi{}", side)}};
-  for (const auto& [key, value] : host->second.kfi)
-    nic[key] = value;
-  return nic;
+Json named_nic(const Lab& lab, Role role, std::size_t side) {
+  const node::LabNic& nic = lab.nic(side);
+  Json keys{{"name", interface_name(nic, side)}};
+  if (lab.is_in_software(side)) {
+    for (const auto& [key, value] : nic.keys(port_of(lab, role, side)))
+      keys[key] = value;
+    return keys;
+  }
+  const auto& given = lab.sweep().hosts.at(role).nics;
+  if (const auto found = given.find(nic.section); found != given.end()) {
+    for (const auto& [key, value] : found->second)
+      keys[key] = value;
+  }
+  return keys;
 }
 
 std::vector<std::size_t> sides_of(const Lab& lab, Role role) {
@@ -54,15 +61,14 @@ std::vector<std::size_t> sides_of(const Lab& lab, Role role) {
 void add_networks(const Lab& lab, Role role, const Placement* placement, Json& config) {
   const Workload& load = lab.sweep().workload;
   config["net"] = Json::array();
-  Json nics = Json::array();
   for (const std::size_t side : sides_of(lab, role)) {
     const std::string& network = load.networks[load.routed ? side : 0];
     Json item = interface_of(lab, role, side);
     if (placement != nullptr && placement->sides_apart) item["CPT"] = fmt::format("[{}]", side);
     config["net"].push_back({{"net type", network}, {"local NI(s)", Json::array({item})}});
-    if (network.starts_with("kfi")) nics.push_back(nic_of(lab, role, side));
+    if (const node::LabNic& nic = lab.nic(side); nic.is_named())
+      config["plnet"][nic.section]["interfaces"].push_back(named_nic(lab, role, side));
   }
-  if (!nics.empty()) config["plnet"]["kfi"]["interfaces"] = std::move(nics);
   if (role == Role::kRouter) {
     config["routing"] = Json::array({{{"enable", 1}}});
   } else if (load.routed) {

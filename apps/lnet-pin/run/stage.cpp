@@ -241,11 +241,9 @@ Outcome<void> LabStage::await_node(Role role, RunningNode& node) {
 }
 
 Outcome<std::unique_ptr<Engine>> LabStage::start_engine() const {
-  // The console is the client's node. A kfi NIC in software has no way to its own address.
-  const std::string client = lab_.nid(Role::kClient, 0);
-  const bool soft = lab_.sweep().hosts.empty() && client.find("@kfi") != std::string::npos;
+  // The console is the client's node. A NIC in software has no way to its own address.
   const EngineTask task{.load = plan_.sweep.workload,
-                        .from = soft ? "0@lo" : client,
+                        .from = lab_.is_in_software(0) ? "0@lo" : lab_.nid(Role::kClient, 0),
                         .to = lab_.nid(Role::kServer, lab_.side_of(Role::kServer))};
   if (lab_.is_local(Role::kClient)) {
     return engine_here(task, fmt::format("{}/{}.sock", lab_.folder(), text_of(Role::kClient)),
