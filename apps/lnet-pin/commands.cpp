@@ -12,6 +12,7 @@
 #include "apps/lnet-pin/recommend/recommendation.hpp"
 #include "apps/lnet-pin/report/probe_page.hpp"
 #include "apps/lnet-pin/report/report.hpp"
+#include "apps/lnet-pin/run/changes.hpp"
 #include "apps/lnet-pin/run_command.hpp"
 #include "apps/lnet-selftest/run/report.hpp"
 #include "lib/runtime/admin/system_clock.hpp"

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/check.hpp"
+#include "lib/base/joined.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/runtime/cpt/cpt_plan.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
@@ -200,9 +201,8 @@ Outcome<void> place_settings(const Choice& choice, const Machine& machine, Place
   if (placement.governor != "keep" && !known) {
     return failure(Errc::kNotFound,
                    fmt::format("governor {}: this machine has {}", placement.governor,
-                               machine.governors.empty()
-                                   ? "no frequency governors that can be set"
-                                   : fmt::format("{}", fmt::join(machine.governors, ", "))));
+                               machine.governors.empty() ? "no frequency governors that can be set"
+                                                         : joined(machine.governors, ", ")));
   }
   placement.sides_apart = choice.of(FactorKind::kSides) == "apart";
   if (placement.sides_apart && placement.cpts.size() < 2)
@@ -241,7 +241,7 @@ std::string text_of(const Placement& placement) {
   std::string queues;
   for (const PinnedCpt& cpt : placement.cpts) {
     const char* const gap = cpus.empty() ? "" : " | ";
-    cpus += gap + fmt::format("{}", fmt::join(cpt.cpus, ","));
+    cpus += gap + joined(cpt.cpus, ",");
     nodes += gap + std::to_string(cpt.memory_node);
     for (const auto& [name, list] : cpt.nic_queues) {
       queues += fmt::format("{}{} {}", queues.empty() ? "" : " | ", name,

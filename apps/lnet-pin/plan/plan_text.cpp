@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-pin/plan/plan.hpp"
+#include "lib/base/joined.hpp"
 #include "lib/runtime/cpt/cpt_plan.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
@@ -50,7 +51,7 @@ std::string text_of(const Plan& plan, const Machine& machine, bool draw) {
   text += fmt::format("machine: {}, CPUs: {}, NUMA nodes: {}\n", machine.topology.name,
                       machine.topology.threads.size(), machine.topology.nodes.size());
   for (const Factor& factor : sweep.factors) {
-    text += fmt::format("  {}: {}\n", row_of(factor.kind).name, fmt::join(factor.levels, ", "));
+    text += fmt::format("  {}: {}\n", row_of(factor.kind).name, joined(factor.levels, ", "));
   }
   text +=
       fmt::format("design: {}, {} placements\n\n", text_of(sweep.design), plan.placements.size());

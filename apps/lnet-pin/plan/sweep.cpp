@@ -14,6 +14,7 @@
 #include "lib/runtime/config/mapping_keys.hpp"
 #include "lib/runtime/config/yaml_document.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
+#include "lib/runtime/cpt/topology.hpp"
 #include "node/net/family_facts.hpp"
 
 namespace plnet::pin {

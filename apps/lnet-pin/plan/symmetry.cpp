@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/joined.hpp"
+
 namespace plnet::pin {
 namespace {
 
@@ -129,13 +131,13 @@ class Labels {
       std::vector<std::string> inner;
       for (auto& [core, threads] : cores) {
         std::ranges::sort(threads);
-        inner.push_back(fmt::format("({})", fmt::join(threads, " ")));
+        inner.push_back(fmt::format("({})", joined(threads, " ")));
       }
       std::ranges::sort(inner);
-      texts.push_back(fmt::format("[{}]", fmt::join(inner, "")));
+      texts.push_back(fmt::format("[{}]", joined(inner, "")));
     }
     std::ranges::sort(texts);
-    return fmt::format("{}{}", fmt::join(texts, ""), memory_label(index, cpts, placed));
+    return fmt::format("{}{}", joined(texts, ""), memory_label(index, cpts, placed));
   }
 
   [[nodiscard]] std::string cpu_label(const HardwareThread& thread, const Order& cpts,
@@ -189,7 +191,7 @@ std::string symmetry_key(const Placement& placement, const Machine& machine,
   for (const PinnedCpt& cpt : placement.cpts) {
     queues += '|';
     for (const auto& [name, list] : cpt.nic_queues)
-      queues += fmt::format("{}:{} ", name, fmt::join(list, ","));
+      queues += fmt::format("{}:{} ", name, joined(list, ","));
   }
   return fmt::format("{} {} {} {} {} {} {}", placement.idle, placement.governor,
                      placement.hugepages, placement.sides_apart,

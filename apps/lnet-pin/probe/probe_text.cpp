@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-pin/probe/probe.hpp"
+#include "lib/base/joined.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
 
 namespace plnet::pin {
@@ -72,7 +73,7 @@ std::string text_of(const Probe& probe) {
   text += nics_text(machine);
   for (const CpuUsers& users : probe.users) {
     if (!users.names().empty())
-      text += fmt::format("CPU {}: {}\n", users.cpu, fmt::join(users.names(), ", "));
+      text += fmt::format("CPU {}: {}\n", users.cpu, joined(users.names(), ", "));
   }
   for (const std::string& each : probe.disturbances)
     text += "disturbed: " + each + "\n";

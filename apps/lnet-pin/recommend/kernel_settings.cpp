@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-pin/recommend/recommendation.hpp"
+#include "lib/base/joined.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
 
 namespace plnet::pin {
@@ -18,7 +19,7 @@ std::string cpt_list(const Placement& placement) {
   std::vector<unsigned> numbers;
   for (unsigned i = 0; i < placement.cpts.size(); ++i)
     numbers.push_back(i);
-  return fmt::format("[{}]", fmt::join(numbers, ","));
+  return fmt::format("[{}]", joined(numbers, ","));
 }
 
 // "options lnet networks=…": each network with the CPTs that serve it.
@@ -111,7 +112,7 @@ std::string kernel_settings(const Results& results, const Recommendation& choice
     text += fmt::format(
         "\n# The frequency governor, after each start.\nfor cpu in {}; do echo {} > "
         "/sys/devices/system/cpu/cpu$cpu/cpufreq/scaling_governor; done\n",
-        fmt::join(placement.cpus(), " "), placement.governor);
+        joined(placement.cpus(), " "), placement.governor);
   }
   return text + interrupt_lines(results, placement);
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-pin/report/report.hpp"
+#include "lib/base/joined.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 
@@ -20,7 +21,7 @@ std::string measured_text(const Results& results) {
   const Workload& load = results.plan.sweep.workload;
   return fmt::format("{} {}, {} under way, over {}", run::text_of(load.test),
                      run::text_of_size(load.size), load.concurrency,
-                     fmt::join(load.networks, " and "));
+                     joined(load.networks, " and "));
 }
 
 }  // namespace

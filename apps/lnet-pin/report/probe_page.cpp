@@ -9,6 +9,7 @@
 #include "apps/lnet-pin/report/drawing.hpp"
 #include "apps/lnet-selftest/run/report.hpp"
 #include "apps/lnet-selftest/run/svg_plot.hpp"
+#include "lib/base/joined.hpp"
 #include "lib/runtime/files/text_file.hpp"
 
 namespace plnet::pin {
@@ -50,8 +51,7 @@ std::string cpu_table(const Probe& probe) {
     std::string others;
     for (const CpuUsers& users : probe.users) {
       if (users.cpu != row.cpu) continue;
-      others =
-          fmt::format("{}{}", users.isolated ? "isolated; " : "", fmt::join(users.names(), ", "));
+      others = fmt::format("{}{}", users.isolated ? "isolated; " : "", joined(users.names(), ", "));
     }
     html += fmt::format(
         "<tr><td>{}<td>{:.2f}<td>{:.2f}<td>{:.0f}<td>{:.0f}<td>{:.2f}<td>{:.0f}<td>{:.1f}<td "

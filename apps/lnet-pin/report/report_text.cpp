@@ -5,6 +5,7 @@
 
 #include "apps/lnet-pin/report/report.hpp"
 #include "apps/lnet-selftest/run/report.hpp"
+#include "lib/base/joined.hpp"
 #include "lib/runtime/files/text_file.hpp"
 
 namespace plnet::pin {
@@ -160,7 +161,7 @@ std::string csv_of(const Results& results) {
         number(figures.migrations),
         field(entry.disturbed),
         field(entry.failed)};
-    text += fmt::format("{}\n", fmt::join(fields, ","));
+    text += fmt::format("{}\n", joined(fields, ","));
   }
   return text;
 }

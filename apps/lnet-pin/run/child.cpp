@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/joined.hpp"
+
 namespace plnet::pin {
 namespace {
 
@@ -30,7 +32,7 @@ double seconds_of(const timeval& time) {
 }
 
 std::string spoken(const std::vector<std::string>& words) {
-  return fmt::format("'{}'", fmt::join(words, " "));
+  return fmt::format("'{}'", joined(words, " "));
 }
 
 [[noreturn]] void become(const ChildPlan& plan, std::vector<char*>& words, int input) {

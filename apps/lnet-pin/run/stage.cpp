@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "lib/base/joined.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/runtime/control/client.hpp"
 
@@ -146,7 +147,7 @@ Outcome<void> LabStage::set_machine(const Placement& placement) {
   };
   std::vector<std::pair<std::string, std::string>> settings;
   if (placement.interrupt_cpus) {
-    const std::string cpus = fmt::format("{}", fmt::join(*placement.interrupt_cpus, ","));
+    const std::string cpus = joined(*placement.interrupt_cpus, ",");
     for (const std::string& name : plan_.sweep.interfaces) {
       for (const unsigned interrupt : machine_.find_nic(name)->interrupts)
         settings.emplace_back(fmt::format("/proc/irq/{}/smp_affinity_list", interrupt), cpus);

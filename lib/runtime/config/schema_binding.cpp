@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/joined.hpp"
 #include "lib/lnet/names/cpt_hash.hpp"
 #include "lib/lnet/names/number_list.hpp"
 
@@ -27,7 +28,7 @@ Value to_value(const std::vector<NicQueues>& interfaces) {
 
 Value to_value(const std::vector<std::uint16_t>& cpts) {
   if (cpts.empty()) return "";
-  return fmt::format("[{}]", fmt::join(cpts, ","));
+  return fmt::format("[{}]", joined(cpts, ","));
 }
 
 Value to_value(const std::vector<lnet::LndTunable>& tunables) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/joined.hpp"
 #include "lib/lnet/control/routing_state.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/lnet/report_rows.hpp"
@@ -88,7 +89,7 @@ Json ni_to_json(const lnet::NiReport& ni, int level) {
                     {"lnd tunables", values_of(ni.lnd_tunables), 1},
                     {ni.driver + " parameters", values_of(ni.parameters), 3},
                     {"dev cpt", ni.device_cpt, 1},
-                    {"CPT", fmt::format("[{}]", fmt::join(ni.cpts, ",")), 1}},
+                    {"CPT", fmt::format("[{}]", joined(ni.cpts, ",")), 1}},
                    level);
 }
 
