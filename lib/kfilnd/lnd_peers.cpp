@@ -242,11 +242,16 @@ void KfiLnd::failed(Transaction& one, Errc cause, bool tag_exposed) {
     if (tag_exposed) delete_peer(peer, true);
     return;
   }
-  switch (transaction_failed(peer, cause, tag_exposed, now_, timeout_)) {
-    case PeerFate::kStays: return;
-    case PeerFate::kLost: wake(peer); return core_.on_peer(peer.nid, lnet::PeerNotice::kLost, now_);
-    case PeerFate::kDelete: return delete_peer(peer, false);
+  const lnet::Nid nid = peer.nid;
+  const PeerFate fate = transaction_failed(peer, cause, tag_exposed, now_, timeout_);
+  const bool unreachable = !peer.is_usable() || peer.greeted_in_vain;
+  if (fate == PeerFate::kLost) {
+    wake(peer);
+    core_.on_peer(nid, lnet::PeerNotice::kLost, now_);
+  } else if (fate == PeerFate::kDelete) {
+    delete_peer(peer, false);
   }
+  if (unreachable) core_.on_unreachable(nid, cause);
 }
 
 void KfiLnd::delete_peer(Peer& peer, bool broken_off) {

@@ -92,6 +92,7 @@ void Handshakes::attempt_failed(Peer& peer, bool active, Errc cause) {
   if (!peer.releasing && !environment_.shutting_down) {
     environment_.report();
     environment_.core.on_peer(peer.nid, lnet::PeerNotice::kDown, peer.last_alive);
+    environment_.core.on_unreachable(peer.nid, cause);
   }
   peers_.let_go(peer);
 }

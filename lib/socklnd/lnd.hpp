@@ -123,6 +123,8 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   static constexpr std::uint32_t kUnansweredLeast = 2;
   // While something is under way that may be lost.
   static constexpr Duration kLookForSilence = std::chrono::seconds(1);
+  // An attempt without an answer for so long is reported, though it goes on.
+  static constexpr Duration kDialPatience = std::chrono::seconds(10);
   // Over how long the pace of a payload is taken: longer than a network loses packets for.
   static constexpr Duration kPaceSpan = std::chrono::seconds(10);
   // The share of connections of one address: one in so many, at least these or a full set.
@@ -191,7 +193,7 @@ class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper
   void mourn(Connection& connection, Errc cause);
   void bury(Connection& connection);
   void greet(Connection& connection);
-  void leave_open(Connection& connection);
+  void leave_open(Connection& connection, Errc cause);
   void forget(Peer& peer);
   void on_reply(Connection& connection);
   void judge_reply(Connection& connection, const Hello& reply);

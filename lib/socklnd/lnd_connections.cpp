@@ -312,7 +312,7 @@ void SockLnd::open(Connection& connection, bool swapped) {
   peer.notice_alive = true;
 }
 
-void SockLnd::leave_open(Connection& connection) {
+void SockLnd::leave_open(Connection& connection, Errc cause) {
   Peer& peer = *connection.peer;
   --peer.open_of(connection.type);
   peer.lanes_changed = config_.lanes != nullptr;
@@ -323,6 +323,7 @@ void SockLnd::leave_open(Connection& connection) {
   if (peer.open_count() > 0) return;
   peer.satisfied = false;
   peer.notice_lost = !peer.elsewhere;
+  peer.notice_silent = peer.notice_lost && cause == Errc::kTimedOut;
   look_at(peer);
   if (peer.attempt == nullptr || peer.attempt->state == State::kDialing) forget(peer);
   // An attempt that has just made them end is to be repeated, whether or not anything waits.
@@ -342,7 +343,7 @@ void SockLnd::close_connection(Connection& connection, Id why, Errc cause, bool 
   Peer& peer = *connection.peer;
   if (!connection.away) counters_.add(why);
   if (cause == Errc::kProtocol && why != Id::kClosedSibling) complain(peer.id.nid, why);
-  if (connection.state == State::kOpen) leave_open(connection);
+  if (connection.state == State::kOpen) leave_open(connection, cause);
   connection.state = State::kClosing;
   end_stream(connection, cause);
   if (siblings) {
@@ -384,7 +385,7 @@ void SockLnd::mourn(Connection& connection, Errc cause) {
   Peer& peer = *connection.peer;
   const Errc why = cause == Errc::kClosed ? Errc::kReset : cause;  // as lnet_sock_read() has it
   if (connection.state == State::kOpen) {
-    leave_open(connection);
+    leave_open(connection, why);
     peer.closing = true;
     peer.close_cause = why;
   } else if (peer.attempt == &connection) {

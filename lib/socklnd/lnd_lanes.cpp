@@ -99,7 +99,7 @@ void SockLnd::lane_closed(const LaneNote& note) {
   if (note.heard < lane.said) return;  // another one comes when the rest has been heard
   Connection& connection = connections_.at(lane.at_home);
   if (connection.state == State::kOpen && !lane.was_open) {
-    leave_open(connection);
+    leave_open(connection, note.cause);
     connection.state = State::kClosing;
   }
   mourn(connection, note.cause);

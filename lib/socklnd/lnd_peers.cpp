@@ -209,6 +209,7 @@ void SockLnd::attempt_failed(Peer& peer, Errc cause, Instant now) {
   end_all(peer.waiting, failure.status, failure.health, Left::kNothing);
   peer.was_alive = false;
   core_.on_peer(peer.id.nid, PeerNotice::kDown, now);
+  core_.on_unreachable(peer.id.nid, cause);
 }
 
 void SockLnd::start_attempt(Peer& peer, ConnectionType type) {
@@ -278,7 +279,9 @@ void SockLnd::drain_waiting(Peer& peer) {
 
 void SockLnd::tell(Peer& peer, Instant now) {
   if (std::exchange(peer.notice_lost, false)) {
+    peer.was_alive = false;
     core_.on_peer(peer.id.nid, PeerNotice::kLost, now);
+    if (peer.notice_silent) core_.on_unreachable(peer.id.nid, Errc::kTimedOut);
   }
   if (!std::exchange(peer.notice_alive, false)) return;
   const bool restarted = std::exchange(peer.restarted, false);
@@ -303,7 +306,13 @@ void SockLnd::check_progress(Peer& peer, Instant now) {
 void SockLnd::check_connection(Connection& connection, Instant now) {
   if (connection.state == State::kClosing || connection.away) return;
   if (connection.state == State::kOpen) return check_transfer(connection, now);
-  if (now < connection.deadline) return;
+  if (now < connection.deadline) {
+    // TCP goes on trying for the whole timeout; people want to know before.
+    const bool silent = connection.by_us && connection.peer->open_count() == 0 &&
+                        now + timeout_ - kDialPatience >= connection.deadline;
+    if (silent) core_.on_unreachable(connection.peer->id.nid, Errc::kTimedOut);
+    return;
+  }
   if (connection.by_us) {
     give_up(connection, Id::kAttemptTimeout, Outcome::kFailed, Errc::kTimedOut);
   } else {

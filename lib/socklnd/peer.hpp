@@ -63,6 +63,7 @@ struct Peer : ListNode<> {
   bool closing = false;  // all connections go; close_cause says why
   bool notice_alive = false;
   bool notice_lost = false;
+  bool notice_silent = false;  // the last connection was closed since it had no answer
   bool lanes_changed = false;  // those announced to the core may be others than there are
   bool was_alive = false;
   bool restarted = false;

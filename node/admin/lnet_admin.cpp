@@ -54,6 +54,7 @@ Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
   pings_ = std::make_unique<LnetPings>(*desk_);
   lnd_metrics_ = std::make_unique<LndMetrics>(*desk_, *host_, host_->metrics());
   load_metrics_ = std::make_unique<LoadMetrics>(host_->metrics());
+  (void)host_->metrics().add("reach", {}, reach_.counters());
   if (std::ranges::any_of(host_->families().hosts(), &FamilyHost::may_move))
     (void)host_->metrics().add("ni_moves", {}, moves_.counters.view());
   boot_ = wanted;
@@ -249,6 +250,8 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   load_metrics_->let_go();
   scarce_.clear();
   starving_.clear();
+  reach_.clear();
+  refusals_.clear();
   moves_.forget();
   auto attempt = [begun = !first, clock = &host_->clock(),
                   families = &host_->families()](lnet::Node& node) mutable -> Outcome<Progress> {

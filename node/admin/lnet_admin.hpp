@@ -23,6 +23,8 @@
 #include "node/host/network_family.hpp"
 #include "node/watch/lnd_metrics.hpp"
 #include "node/watch/load_metrics.hpp"
+#include "node/watch/reach_watch.hpp"
+#include "node/watch/refusal_watch.hpp"
 #include "node/watch/scarce_watch.hpp"
 #include "node/watch/starving_board.hpp"
 
@@ -49,6 +51,9 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   // release a dead peer, and router buffers wait for the timeout of a slow one.
   static constexpr Duration kGoBackMax = std::chrono::seconds(90);
 
+  // Peers whose trouble is explained in one report.
+  static constexpr std::size_t kExplainedMax = 64;
+
   // `log` outlives this object.
   explicit LnetAdmin(runtime::Log& log);
   ~LnetAdmin() override;
@@ -68,6 +73,8 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   void say_complaints(runtime::OnceLog& log);
   // The resources that messages wait for now.
   [[nodiscard]] std::vector<lnet::StarvingReport> starving() const { return starving_.list(); }
+  // Entries of the list of warnings: peers that cannot be connected, messages without a route.
+  [[nodiscard]] runtime::Json path_warnings() const;
   // Takes LNet down as unconfigure() does, in bounded time; the loop turns meanwhile. Changes in
   // the queue are refused.
   void shut_down(lnet::Reply<void> done);
@@ -172,6 +179,11 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   void renew_load_metrics();
   void look_for_scarce();
   void add_causes(std::vector<lnet::NetReport>& nets) const;
+  void add_troubles(std::vector<lnet::PeerReport>& peers) const;
+  void say_paths();
+  void note_refusal(const lnet::RefusedMessage& refused, Instant now);
+  [[nodiscard]] ReachWatch::Explain explained() const;
+  [[nodiscard]] std::string explain_trouble(const lnet::Nid& peer, Errc trouble) const;
   struct Leave;
   void keep_leaving(const std::shared_ptr<Leave>& leave, bool first);
   void add_parameters(std::vector<lnet::NetReport>& nets) const;
@@ -193,6 +205,8 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   bool asking_for_load_ = false;
   std::vector<ScarceWatch> scarce_;  // by shard
   StarvingBoard starving_;
+  ReachWatch reach_;
+  RefusalWatch refusals_;
   lnet::NodeConfig config_;
   lnet::NodeConfig boot_;  // of the start: `lnet configure --all`
   State state_ = State::kDown;

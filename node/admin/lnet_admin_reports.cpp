@@ -47,10 +47,28 @@ void LnetAdmin::add_parameters(std::vector<lnet::NetReport>& nets) const {
   }
 }
 
+// The first ones are explained, which asks the system; of thousands nobody reads more.
+void LnetAdmin::add_troubles(std::vector<lnet::PeerReport>& peers) const {
+  std::size_t left = kExplainedMax;
+  for (lnet::PeerReport& peer : peers) {
+    for (lnet::PeerNiReport& ni : peer.nis) {
+      if (!ni.trouble) continue;
+      const std::string why = left > 0 ? explain_trouble(ni.nid, *ni.trouble) : std::string();
+      left -= left > 0 ? 1 : 0;
+      ni.state_cause = trouble_text(*ni.trouble, ni.silent, why);
+    }
+  }
+}
+
 void LnetAdmin::peers(std::optional<lnet::Nid> only, int /*level*/,
                       Reply<std::vector<lnet::PeerReport>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  report_peers(*desk_, only, std::move(reply));
+  report_peers(
+      *desk_, only,
+      [this, reply = std::move(reply)](Outcome<std::vector<lnet::PeerReport>>&& peers) mutable {
+        if (peers) add_troubles(*peers);
+        reply(std::move(peers));
+      });
 }
 
 void LnetAdmin::routes(Reply<std::vector<lnet::RouteReport>> reply) {
@@ -96,7 +114,15 @@ void LnetAdmin::cpts_of(std::vector<lnet::Nid> nids,
 
 void LnetAdmin::explain(lnet::PathQuestion question, Reply<lnet::PathReport> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  report_path_of(*desk_, question, std::move(reply));
+  report_path_of(
+      *desk_, question, [this, reply = std::move(reply)](Outcome<lnet::PathReport>&& path) mutable {
+        if (path && path->step && path->step->hop_trouble) {
+          lnet::PathStep& step = *path->step;
+          step.hop_trouble_text = trouble_text(*step.hop_trouble, step.hop_silent,
+                                               explain_trouble(step.next_hop, *step.hop_trouble));
+        }
+        reply(std::move(path));
+      });
 }
 
 void LnetAdmin::load(Reply<lnet::LoadSnapshot> reply) {

@@ -250,7 +250,56 @@ void LnetAdmin::say_standing() {
     while (host_->node()->shard(shard).core().keeper.take_note(starving))
       say_starving(starving, log_, starving_);
   }
+  say_paths();
   look_for_scarce();
+}
+
+void LnetAdmin::say_paths() {
+  const Instant now = loop_->now();
+  using Id = lnet::LnetReach::Id;
+  const ReachWatch::Explain explain = explained();
+  std::uint64_t unreachable = 0;
+  for (unsigned shard = 0; shard < host_->shards(); ++shard) {
+    const lnet::ShardCore& core = host_->node()->shard(shard).core();
+    lnet::PeerNews news;
+    while (core.reach->take(news))
+      reach_.hear(news, now, explain, log_);
+    const auto& counters = core.reach->counters();
+    unreachable +=
+        counters.get(Id::kLost) - counters.get(Id::kFound) - counters.get(Id::kForgotten);
+    lnet::RefusedMessage refused;
+    while (core.refusals->take(refused))
+      note_refusal(refused, now);
+  }
+  reach_.step(now, unreachable, log_);
+}
+
+// On a network of ours it is the peer that cannot be reached.
+void LnetAdmin::note_refusal(const lnet::RefusedMessage& refused, Instant now) {
+  const bool near = config_.net(refused.destination.net()) != nullptr;
+  if (near && refused.cause != lnet::Cause::kDroppedNotRouting) return;
+  refusals_.hear(refused, now, log_);
+}
+
+// All NIs of a network are of the first one's family.
+std::string LnetAdmin::explain_trouble(const lnet::Nid& peer, Errc trouble) const {
+  const lnet::NetConfig* const net = config_.net(peer.net());
+  if (net == nullptr || net->nis.empty()) return {};
+  const FamilyHost* const family = host_->families().host_of(net->net, net->nis.front());
+  return family == nullptr ? std::string() : family->explain_unreachable(peer, trouble);
+}
+
+ReachWatch::Explain LnetAdmin::explained() const {
+  return [this](const lnet::PeerNews& news) { return explain_trouble(news.nid, *news.trouble); };
+}
+
+runtime::Json LnetAdmin::path_warnings() const {
+  runtime::Json all = runtime::Json::array();
+  if (host_ == nullptr || host_->node() == nullptr) return all;
+  all = reach_.warnings(loop_->now(), explained());
+  for (runtime::Json& each : refusals_.warnings(loop_->now()))
+    all.push_back(std::move(each));
+  return all;
 }
 
 void LnetAdmin::say_complaints(runtime::OnceLog& log) {

@@ -22,13 +22,14 @@ void add(const lnet::Failures& failures, lnet::PeerNiHealthReport& health) {
   health.network_timeout += count(Id::kNetworkTimeout);
 }
 
-// Unknown unless something depends on the peer: lustre-release include/linux/lnet/lib-lnet.h:
-// lnet_isrouter(), lib-types.h: lnet_peer_aliveness_enabled(). `net`: null if the node has no NI
-// there.
+// Unknown unless something depends on the peer, or it cannot be connected: lustre-release
+// include/linux/lnet/lib-lnet.h: lnet_isrouter(), lib-types.h: lnet_peer_aliveness_enabled().
+// `net`: null if the node has no NI there.
 lnet::Aliveness state_of(const lnet::PeerRecord& peer, const lnet::PeerNi& ni, const lnet::Net* net,
                          const lnet::Parameters& parameters) {
   const bool is_next_hop =
       parameters.routes() && net != nullptr && net->nis.front()->tunables.peer_timeout_s > 0;
+  if (ni.reach.trouble()) return lnet::Aliveness::kDown;
   if (peer.gateway_refs == 0 && !is_next_hop) return lnet::Aliveness::kUnknown;
   return ni.status.get() == lnet::kNiUp ? lnet::Aliveness::kUp : lnet::Aliveness::kDown;
 }
@@ -47,6 +48,8 @@ PeerNiReport PeerTally::report_of(const lnet::Node& node, const lnet::PeerRecord
   PeerNiReport report;
   report.nid = ni.nid;
   report.state = state_of(peer, ni, net, parameters);
+  report.trouble = ni.reach.trouble();
+  report.silent = ni.since_heard(node.shard(0).core().now);
   report.max_ni_tx_credits = ni.tx_credits_max.get();
   report.available_tx_credits = ni.tx_credits.get();
   report.min_tx_credits = ni.tx_credits_max.get();

@@ -250,6 +250,11 @@ class FamilyHost {
   [[nodiscard]] virtual std::string_view link_trouble_of(const lnet::Nid& /*nid*/) const {
     return {};
   }
+  // The likely reasons why a peer cannot be connected, and the remedy. "": unknown.
+  [[nodiscard]] virtual std::string explain_unreachable(const lnet::Nid& /*peer*/,
+                                                        Errc /*trouble*/) const {
+    return {};
+  }
   // Whether interfaces may change their addresses, and with them the NIDs of their NIs.
   [[nodiscard]] virtual bool may_move() const { return false; }
   // The present NID of an NI's interface; nullopt: unknown.

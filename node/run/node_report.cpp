@@ -93,6 +93,8 @@ Json warnings(const Node& node, Json all) {
         "work of this shard was delayed",
         "lnetctl cpt show -v 1 shows details; lnetctl counters reset resets the count", "note"));
   }
+  for (Json& each : node.lnet().path_warnings())
+    all.push_back(std::move(each));
   add_starving(node, all);
   return all;
 }

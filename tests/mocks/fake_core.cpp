@@ -345,6 +345,10 @@ void FakeCore::on_peer(const Nid& /*nid*/, PeerNotice notice, Instant /*when*/) 
   notices_.push_back(notice);
 }
 
+void FakeCore::on_unreachable(const Nid& /*nid*/, Errc cause) {
+  troubles_.push_back(cause);
+}
+
 void FakeCore::on_peer_released(PeerLink& released) {
   if (releasing_.erase(&released) == 0) return breach("on_peer_released() unasked");
   if (released.lnd_peer != nullptr) breach("a released link still holds the LND's half");

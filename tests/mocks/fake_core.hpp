@@ -74,6 +74,7 @@ class FakeCore final : public lnet::LndUpcalls {
   }
   // Of all peers, in order.
   [[nodiscard]] const std::vector<lnet::PeerNotice>& notices() const { return notices_; }
+  [[nodiscard]] const std::vector<Errc>& troubles() const { return troubles_; }
   [[nodiscard]] lnet::PeerLink& link(const lnet::Nid& nid);
 
   lnet::RxDecision on_header(const lnet::RxOffer& offer) override;
@@ -83,6 +84,7 @@ class FakeCore final : public lnet::LndUpcalls {
   void on_quarantine_over(lnet::Transmit& transmit) override;
   void on_lane(lnet::PeerLink& link, lnet::LaneId lane, bool up, bool bulk) override;
   void on_peer(const lnet::Nid& nid, lnet::PeerNotice notice, Instant when) override;
+  void on_unreachable(const lnet::Nid& nid, Errc cause) override;
   void on_peer_released(lnet::PeerLink& link) override;
   void on_interface(lnet::InterfaceState state, Errc cause) override;
 
@@ -126,6 +128,7 @@ class FakeCore final : public lnet::LndUpcalls {
   std::vector<std::uint64_t> order_;
   std::vector<lnet::InterfaceState> interface_states_;
   std::vector<lnet::PeerNotice> notices_;
+  std::vector<Errc> troubles_;  // of peers
   FakeCoreTally tally_;
 };
 

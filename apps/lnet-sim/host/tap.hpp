@@ -83,6 +83,9 @@ class Tap final : public lnet::LndUpcalls {
     above_.on_lane(link, lane, up, bulk);
   }
   void on_peer(const lnet::Nid& nid, lnet::PeerNotice notice, Instant when) override;
+  void on_unreachable(const lnet::Nid& nid, Errc cause) override {
+    above_.on_unreachable(nid, cause);
+  }
   void on_peer_released(lnet::PeerLink& link) override { above_.on_peer_released(link); }
   void on_interface(lnet::InterfaceState state, Errc cause) override {
     above_.on_interface(state, cause);

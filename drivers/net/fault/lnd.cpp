@@ -83,6 +83,10 @@ void FaultLnd::on_peer(const lnet::Nid& nid, lnet::PeerNotice notice, Instant wh
   core_.on_peer(nid, notice, when);
 }
 
+void FaultLnd::on_unreachable(const lnet::Nid& nid, Errc cause) {
+  core_.on_unreachable(nid, cause);
+}
+
 // Whatever of this peer is still in our hands, sent after release_peer() too, ends first.
 void FaultLnd::on_peer_released(PeerLink& link) {
   tx_.release_peer(link);

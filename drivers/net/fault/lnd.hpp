@@ -52,6 +52,7 @@ class FaultLnd final : public lnet::Lnd, public lnet::LndUpcalls {
   void on_quarantine_over(lnet::Transmit& transmit) override;
   void on_lane(lnet::PeerLink& link, lnet::LaneId lane, bool up, bool bulk) override;
   void on_peer(const lnet::Nid& nid, lnet::PeerNotice notice, Instant when) override;
+  void on_unreachable(const lnet::Nid& nid, Errc cause) override;
   void on_peer_released(lnet::PeerLink& link) override;
   void on_interface(lnet::InterfaceState state, Errc cause) override;
 

@@ -189,6 +189,9 @@ class LndUpcalls {
   // the lane has gone ends as if its connection had failed under it.
   virtual void on_lane(PeerLink& link, LaneId lane, bool up, bool bulk) = 0;
   virtual void on_peer(const Nid& nid, PeerNotice notice, Instant when) = 0;
+  // No connection to the peer can be made, or the last one had no answer for too long, and why;
+  // until on_peer() says that it is alive. May be repeated.
+  virtual void on_unreachable(const Nid& /*nid*/, Errc /*cause*/) {}
   virtual void on_peer_released(PeerLink& link) = 0;
   virtual void on_interface(InterfaceState state, Errc cause) = 0;
 };

@@ -141,6 +141,10 @@ void NiPort::on_peer(const Nid& nid, PeerNotice notice, Instant when) {
   receiver_.on_peer(*this, nid, notice, when);
 }
 
+void NiPort::on_unreachable(const Nid& nid, Errc cause) {
+  receiver_.on_unreachable(*this, nid, cause);
+}
+
 void NiPort::on_peer_released(PeerLink& link) {
   releaser_.on_link_released(link);
 }

@@ -134,6 +134,7 @@ class NiPort final : public LndUpcalls {
   void on_quarantine_over(Transmit& transmit) override;
   void on_lane(PeerLink& link, LaneId lane, bool up, bool bulk) override;
   void on_peer(const Nid& nid, PeerNotice notice, Instant when) override;
+  void on_unreachable(const Nid& nid, Errc cause) override;
   void on_peer_released(PeerLink& link) override;
   void on_interface(InterfaceState state, Errc cause) override;
 

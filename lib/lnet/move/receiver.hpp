@@ -21,6 +21,7 @@ class Receiver {
   void on_received(NiPort& port, RxHandle rx, Result<void> status, Health health);
   void on_parked_gone(NiPort& port, RxHandle rx, Errc cause);
   void on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when);
+  void on_unreachable(const NiPort& port, const Nid& nid, Errc cause);
   // That the state of some NI is not what it was.
   void tell_coordinator();
 
@@ -49,6 +50,7 @@ class Receiver {
  private:
   [[nodiscard]] RxDecision refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling);
   void hear_ping(NiPort& port, const RxOffer& offer);
+  void note_reach(const NiPort& port, PeerNi& peer_ni, std::optional<Errc> trouble);
   static void note_connection(const NiPort& port, PeerNi& peer_ni, PeerNotice notice);
   [[nodiscard]] bool is_said_by_the_worse(const Peer& gateway, const Ni& ni) const;
   Receive* make(NiPort& port, const RxOffer& offer);

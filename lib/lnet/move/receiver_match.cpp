@@ -303,11 +303,27 @@ void Receiver::note_connection(const NiPort& port, PeerNi& peer_ni, PeerNotice n
   peer_ni.connected_by.set(notice == PeerNotice::kLost ? others : with_it);
 }
 
+void Receiver::note_reach(const NiPort& port, PeerNi& peer_ni, std::optional<Errc> trouble) {
+  core_.reach->note(peer_ni.reach, {.nid = peer_ni.nid,
+                                    .ni = port.ni().nid,
+                                    .trouble = trouble,
+                                    .silent = peer_ni.since_heard(core_.now)});
+}
+
+// Another of our NIs may have a connection to it.
+void Receiver::on_unreachable(const NiPort& port, const Nid& nid, Errc cause) {
+  PeerNi* const peer_ni = core_.shared.directory->find(nid);
+  if (peer_ni == nullptr || peer_ni->net != port.ni().net) return;
+  if (port.lnd().traits().connects && peer_ni->connected_by.get() != 0) return;
+  note_reach(port, *peer_ni, cause);
+}
+
 void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when) {
   PeerNi* const peer_ni = core_.shared.directory->find(nid);
   if (peer_ni == nullptr || peer_ni->net != port.ni().net || when > core_.now) return;
   note_connection(port, *peer_ni, notice);
-  if (notice == PeerNotice::kLost) return peer_ni->losses.set(peer_ni->losses.get() + 1);
+  if (notice == PeerNotice::kLost)
+    return peer_ni->losses.set(static_cast<std::uint16_t>(peer_ni->losses.get() + 1));
   if (notice == PeerNotice::kDown) {
     if (core_.shared.parameters.auto_down.get() == 0) return;
     const Peer* const peer = peer_ni->peer.load(std::memory_order_acquire);
@@ -319,6 +335,7 @@ void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant 
     mute_gateway(*peer, core_.routes());
     return core_.tell_of_gateway(kGatewayTold);
   }
+  note_reach(port, *peer_ni, std::nullopt);
   if (when.time_since_epoch().count() < peer_ni->last_alive_ns.get()) return;
   peer_ni->last_alive_ns.set(when.time_since_epoch().count());
   if (peer_ni->status.exchange(kNiUp) != kNiUp) core_.tell_of(*peer_ni, kGatewayTold);

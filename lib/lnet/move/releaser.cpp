@@ -35,6 +35,7 @@ void Releaser::take(Errand& errand) {
 
 // Every shard has been heard: what is there now is all there will be.
 void Releaser::at_home(Errand& errand) {
+  core_.reach->forget(errand.peer_ni->nid, errand.peer_ni->reach);
   if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
     peer->releasing = true;
     sender_.fail_waiting(*peer, Errc::kShutdown);

@@ -31,12 +31,14 @@
 #include "lib/lnet/move/pool_keeper.hpp"
 #include "lib/lnet/move/receive.hpp"
 #include "lib/lnet/move/receive_shares.hpp"
+#include "lib/lnet/move/refusal_book.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/paths/path_selection.hpp"
 #include "lib/lnet/paths/route_aliveness.hpp"
 #include "lib/lnet/peers/peer_complaints.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
+#include "lib/lnet/peers/reachability.hpp"
 
 namespace plnet::lnet {
 
@@ -136,6 +138,8 @@ struct ShardCore {
       std::make_unique<SpscRing<Nid>>(kWantedBackMax);
   // Complaints about messages that arrived on this shard.
   const std::unique_ptr<PeerComplaints> complaints = std::make_unique<PeerComplaints>();
+  const std::unique_ptr<ReachBook> reach = std::make_unique<ReachBook>();
+  const std::unique_ptr<RefusalBook> refusals = std::make_unique<RefusalBook>();
   Outbox outbox;                           // to others
   PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink
 
@@ -211,6 +215,11 @@ struct ShardCore {
   [[nodiscard]] MessageTap* tap() const { return tap_slot.get(); }
   // It was received or made, and goes no further.
   void tap_drop(const MessageHeader& header, Cause cause, const Nid& interface, const Nid& hop) {
+    refusals->note(cause, header.source, header.destination, now);
+    show_drop(header, cause, interface, hop);
+  }
+  void show_drop(const MessageHeader& header, Cause cause, const Nid& interface,
+                 const Nid& hop) const {
     if (MessageTap* const listener = tap()) [[unlikely]]
       listener->saw({header, TapWay::kDropped, cause, interface, hop, {}, now});
   }
@@ -218,8 +227,11 @@ struct ShardCore {
     tap_drop(receive.header, cause, receive.port->ni().nid, receive.from);
   }
   void tap_drop(const Message& message, Cause cause) {
-    tap_drop(message.header, cause, message.ni == nullptr ? kNoNid : message.ni->nid,
-             message.hop == nullptr ? kNoNid : message.hop->nid);
+    // The header of a message without a path is not complete.
+    refusals->note(cause, message.header.source,
+                   message.routed ? message.header.destination : message.target.nid, now);
+    show_drop(message.header, cause, message.ni == nullptr ? kNoNid : message.ni->nid,
+              message.hop == nullptr ? kNoNid : message.hop->nid);
   }
 
   // It arrived and goes no further.

@@ -121,6 +121,9 @@ enum class Aliveness : std::uint8_t {
 struct PeerNiReport {
   Nid nid;
   Aliveness state = Aliveness::kUnknown;
+  std::optional<Errc> trouble{};     // it cannot be connected
+  std::optional<Duration> silent{};  // then: since it was last heard, if ever
+  std::string state_cause{};         // the same for people
   std::int32_t max_ni_tx_credits = 0;
   std::int32_t available_tx_credits = 0;
   std::int32_t min_tx_credits = 0;

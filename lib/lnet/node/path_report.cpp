@@ -123,6 +123,8 @@ PathStep step_of(const Path& path, const PathViews& views, const PeerNi& strange
   if (path.next_hop == &stranger) return step;
   const PeerNi& hop = *path.next_hop;
   step.hop_down = ShardCore::is_down(*path.ni, hop);
+  step.hop_trouble = hop.reach.trouble();
+  step.hop_silent = hop.since_heard(views.now);
   const PeerPort* const port = views.peers == nullptr ? nullptr : views.peers->find(hop);
   step.hop_stalled = port != nullptr && port->hop.stalled;
   step.place = {.cpt = hop.cpt,

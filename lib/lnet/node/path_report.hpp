@@ -65,7 +65,10 @@ struct PathStep {
   std::int32_t ni_tx_credits = 0;
   // What is forwarded is dropped then.
   bool hop_down = false;
-  bool hop_stalled = false;  // it takes nothing of what this shard has for it
+  bool hop_stalled = false;              // it takes nothing of what this shard has for it
+  std::optional<Errc> hop_trouble{};     // it cannot be connected
+  std::optional<Duration> hop_silent{};  // then: since it was last heard, if ever
+  std::string hop_trouble_text{};        // the same for people
 };
 
 struct PathReport {
@@ -84,7 +87,9 @@ struct PathReport {
   [[nodiscard]] bool is_rejected() const {
     return !rejected.empty() && rejected.front().from == kNetAny;
   }
-  [[nodiscard]] bool is_reachable() const { return step.has_value() && !is_rejected(); }
+  [[nodiscard]] bool is_reachable() const {
+    return step.has_value() && !is_rejected() && !step->hop_trouble;
+  }
 };
 
 // What keeps a route down. The coordinator knows.
@@ -105,6 +110,7 @@ struct PathViews {
   const PathSequences& sequences;
   const Parameters& parameters;
   unsigned shards = 1;
+  Instant now{};
   const AccessView* access = nullptr;  // null: no rules
   const PeerNi* from = nullptr;        // the source, if it is known
   // Where a message's memory is that this shard sends, and how far that is from others.

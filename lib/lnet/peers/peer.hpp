@@ -4,8 +4,11 @@
 // PeerView. Credits and queues of a peer NI belong to its home shard (flow/peer_port.hpp).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "lib/base/cache_line.hpp"
@@ -15,6 +18,7 @@
 #include "lib/lnet/peers/health.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 #include "lib/lnet/peers/peer_state.hpp"
+#include "lib/lnet/peers/reachability.hpp"
 
 namespace plnet::lnet {
 
@@ -52,9 +56,17 @@ struct alignas(kCacheLine) PeerNi {
   Relaxed<std::int64_t> last_alive_ns{INT64_MIN};    // who receives from it
   // What UDSP rules prefer for it: coordinator. Null: nothing. An old one goes through QSBR.
   std::atomic<const Preferences*> preferences{nullptr};
-  Relaxed<std::uint32_t> losses{0};  // home: its connections have all ended so often
+  Relaxed<std::uint16_t> losses{0};  // home: its connections have all ended so often, modulo 2^16
   // Home: local NIs with an open connection to it, a bit each: see connection_bit().
   Relaxed<std::uint16_t> connected_by{0};
+  Reachability reach;
+
+  // Absent: it never was.
+  [[nodiscard]] std::optional<Duration> since_heard(Instant now) const {
+    const std::int64_t heard = last_alive_ns.get();
+    if (heard == INT64_MIN) return std::nullopt;
+    return std::max(now.time_since_epoch() - std::chrono::nanoseconds(heard), Duration::zero());
+  }
 };
 
 // The bit of an NI in PeerNi::connected_by. Two NIs of a network may share one; then the peer

@@ -40,6 +40,7 @@ constexpr std::array kIgnoredKeys{
     IgnoredKey{"peer[].peer ni[]", "tx_q_num_of_buf"},
     IgnoredKey{"peer[].peer ni[]", "available_rtr_credits"},
     IgnoredKey{"peer[].peer ni[]", "min_rtr_credits"},
+    IgnoredKey{"peer[].peer ni[]", "state cause"},  // ours
     IgnoredKey{"peer[].peer ni[]", "refcount"},
     IgnoredKey{"peer[].peer ni[]", "statistics"},
     IgnoredKey{"peer[].peer ni[]", "sent_stats"},

@@ -90,6 +90,7 @@ std::optional<Told> address_in(Bytes body) {
   const auto head = front_of<ifaddrmsg>(body);
   Told told{.interface = head.ifa_index, .flags = head.ifa_flags};
   told.address.is_v6 = head.ifa_family == AF_INET6;
+  told.address.prefix_bits = head.ifa_prefixlen;
   if (!told.address.is_v6 && head.ifa_family != AF_INET) return std::nullopt;
   Bytes bytes;
   bool is_ours = false;  // what is there besides is the other end of a point-to-point link

@@ -21,6 +21,7 @@ struct LocalAddress {
   // Its link carries something, and the address is in use: not while the system looks whether
   // somebody else has it (IPv6), which begins with the link.
   bool running = true;
+  std::uint8_t prefix_bits = 0;             // of its subnet
   std::array<std::uint8_t, 16> bytes_be{};  // four of them are used of an IPv4 address
 
   friend bool operator==(const LocalAddress&, const LocalAddress&) = default;

@@ -65,6 +65,8 @@ void add_notes(Json& item, const lnet::PathReport& report) {
         "access rule {} forbids it{}: this node drops the message", denial.rule,
         whichever ? std::string() : " if it comes in by " + lnet::text_of_net(denial.from)));
   }
+  if (report.step && report.step->hop_trouble)
+    notes.push_back("the next hop cannot be connected; " + report.step->hop_trouble_text);
   if (report.forwarded && report.step && report.step->hop_down) {
     notes.push_back("the next hop is down: messages to be forwarded there are dropped");
   }

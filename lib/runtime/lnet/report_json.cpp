@@ -99,6 +99,7 @@ auto peer_ni(const lnet::PeerNiReport& ni, int level) {
       {{"nid", text_of(ni.nid), 0, {1, "nid", -24}},
        {"udsp info", level < 4 ? Json{} : policy(ni.policy)},
        {"state", name_of(ni.state), 0, {3, "state", 5}},
+       {"state cause", if_any(ni.state_cause)},        // not the kernel's
        {"last alive", -1, kFileOnly, {4, "last", 5}},  // always -1 in the kernel
        {"max_ni_tx_credits", ni.max_ni_tx_credits, 1, {5, "max", 5}},
        {"available_tx_credits", ni.available_tx_credits, 1, {8, "tx", 5}},

@@ -16,6 +16,7 @@
 #include "lib/socklnd/arrival_home.hpp"
 #include "node/net/tcp/reports.hpp"
 #include "node/net/tcp/rules.hpp"
+#include "node/net/tcp/unreachable_text.hpp"
 
 namespace plnet::node {
 namespace {
@@ -195,6 +196,12 @@ Outcome<void> TcpHost::tune(lnet::NetId /*net*/, lnet::NiConfig& ni, const lnet:
   }
   if (change.lnd_timeout_s) set_lnd_tunable(ni, "timeout", *change.lnd_timeout_s);
   return {};
+}
+
+std::string TcpHost::explain_unreachable(const lnet::Nid& peer, Errc trouble) const {
+  std::vector<runtime::LocalAddress> local;
+  if (auto known = runtime::local_addresses(true)) local = std::move(*known);
+  return unreachable_text(peer, parts_.options.tunables.accept_port, trouble, local);
 }
 
 void TcpHost::describe(lnet::NiReport& ni) const {

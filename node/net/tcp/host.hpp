@@ -78,6 +78,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   [[nodiscard]] std::string_view link_trouble_of(const lnet::Nid& nid) const override {
     return links_.cause_of(nid);
   }
+  [[nodiscard]] std::string explain_unreachable(const lnet::Nid& peer, Errc trouble) const override;
   void describe(lnet::NiReport& ni) const override;
   void connections(LnetDesk& desk, const lnet::ConnectionQuery& query,
                    lnet::Reply<std::vector<lnet::ConnectionReport>> reply) override;

@@ -88,6 +88,22 @@ TEST(SocklndOutage, AnAttemptEndsWithTheInterfaceAndSaysNothingOfThePeer) {
   EXPECT_EQ(node.core->completions()[0].health, Health::kLocalDropped);
   EXPECT_TRUE(node.core->completions()[0].unsent);
   EXPECT_TRUE(node.core->notices().empty());
+  EXPECT_TRUE(node.core->troubles().empty());
+}
+
+TEST(SocklndOutage, ASilentAttemptIsReportedBeforeItsTimeout) {
+  PatientLnd node(100, {});
+  node.core->put(node.peer, 10, false);
+  node.turn();
+  ASSERT_EQ(node.driver.connects, 1U);
+  node.pass(seconds(9));
+  EXPECT_TRUE(node.core->troubles().empty());
+  node.pass(seconds(5));
+  ASSERT_FALSE(node.core->troubles().empty());
+  EXPECT_EQ(node.core->troubles().front(), Errc::kTimedOut);
+  EXPECT_TRUE(node.core->completions().empty()) << "the attempt goes on";
+  node.pass(seconds(60));
+  EXPECT_FALSE(node.core->completions().empty());
 }
 
 TEST(SocklndSilence, APeerWhoseTcpDoesNotAnswerIsFoundOutSoon) {
@@ -106,6 +122,10 @@ TEST(SocklndSilence, APeerWhoseTcpDoesNotAnswerIsFoundOutSoon) {
   ASSERT_EQ(ended.size(), 2U);
   EXPECT_EQ(ended[0].health, Health::kNetworkTimeout);
   EXPECT_TRUE(ended[1].unsent);
+  EXPECT_EQ(node.core->troubles(), std::vector{Errc::kTimedOut});
+  (void)node.arrive(ConnectionType::kControl);
+  node.turn();
+  EXPECT_EQ(node.core->notices().back(), lnet::PeerNotice::kAlive) << "it is back";
 }
 
 TEST(SocklndSilence, OneThatDoesNotReadAnswers) {

@@ -260,6 +260,51 @@ TEST(Release, NoticesOfAnLndReachThePeer) {
   rig.port().on_peer(Nid::of(NetType::kTcp, 8, 9), PeerNotice::kDown, then);
 }
 
+TEST(Release, PeersThatCannotBeConnectedAreNewsOnce) {
+  HeldNode rig({});
+  rig.settle();
+  PeerNi& peer = rig.node.add_peer(HeldNode::nid(9));
+  ReachBook& book = *rig.core().reach;
+  using Id = LnetReach::Id;
+  rig.port().on_peer(HeldNode::nid(9), PeerNotice::kAlive, rig.now);
+  rig.now += std::chrono::seconds(12);
+  rig.core().now = rig.now;
+  rig.port().on_unreachable(HeldNode::nid(9), Errc::kTimedOut);
+  rig.port().on_unreachable(HeldNode::nid(9), Errc::kTimedOut);
+  rig.port().on_unreachable(HeldNode::nid(77), Errc::kTimedOut);
+  EXPECT_EQ(peer.reach.trouble(), Errc::kTimedOut);
+  PeerNews news;
+  ASSERT_TRUE(book.take(news));
+  EXPECT_EQ(news.nid, HeldNode::nid(9));
+  EXPECT_EQ(news.trouble, Errc::kTimedOut);
+  EXPECT_EQ(news.silent, std::chrono::seconds(12));
+  EXPECT_FALSE(book.take(news));
+  EXPECT_EQ(book.counters().get(Id::kLost), 1U);
+  rig.port().on_unreachable(HeldNode::nid(9), Errc::kRefused);
+  ASSERT_TRUE(book.take(news));
+  EXPECT_EQ(news.trouble, Errc::kRefused);
+  rig.port().on_peer(HeldNode::nid(9), PeerNotice::kAlive, rig.now);
+  ASSERT_TRUE(book.take(news));
+  EXPECT_FALSE(news.trouble || news.forgotten);
+  EXPECT_EQ(book.counters().get(Id::kLost), 1U);
+  EXPECT_EQ(book.counters().get(Id::kFound), 1U);
+}
+
+TEST(Release, APeerThatGoesIsUnreachableNoMore) {
+  HeldNode rig({});
+  rig.settle();
+  (void)rig.node.add_peer(HeldNode::nid(9));
+  ReachBook& book = *rig.core().reach;
+  rig.port().on_unreachable(HeldNode::nid(9), Errc::kTimedOut);
+  rig.node.delete_peer(HeldNode::nid(9));
+  rig.settle();
+  EXPECT_EQ(book.counters().get(LnetReach::Id::kForgotten), 1U);
+  PeerNews news;
+  ASSERT_TRUE(book.take(news));
+  ASSERT_TRUE(book.take(news));
+  EXPECT_TRUE(news.forgotten);
+}
+
 TEST(Release, WithoutAutoDownAnLndThatFailsSaysNothingOfAPeer) {
   HeldNode rig({});
   rig.settle();

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages that a shard drops because of the node's configuration: it does not route, or has no
+// route. Counters have their numbers; the book tells the admin thread of one each second, cause and
+// network.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <optional>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/ring.hpp"
+#include "lib/lnet/move/statistics.hpp"
+#include "lib/lnet/names/nid.hpp"
+
+namespace plnet::lnet {
+
+struct RefusedMessage {
+  Cause cause{};
+  Nid source = Nid::any();
+  Nid destination = Nid::any();
+};
+
+class RefusalBook {
+ public:
+  static constexpr std::array kCauses{Cause::kDroppedNotRouting, Cause::kDroppedForwardNoPath,
+                                      Cause::kTxNoPath};
+  static constexpr Duration kEach = std::chrono::seconds(1);
+  static constexpr std::size_t kWaitingMax = 16;
+
+  void note(Cause cause, const Nid& source, const Nid& destination, Instant now) {
+    for (std::size_t row = 0; row < kCauses.size(); ++row) {
+      if (kCauses[row] != cause) continue;
+      Last& last = last_[row];
+      if (last.net == destination.net() && now < last.again_at) continue;
+      if (waiting_.push({cause, source, destination}))
+        last = {.net = destination.net(), .again_at = now + kEach};
+    }
+  }
+  // The admin thread.
+  [[nodiscard]] bool take(RefusedMessage& refused) { return waiting_.pop(refused); }
+
+ private:
+  struct Last {
+    NetId net = 0;
+    Instant again_at{};
+  };
+
+  std::array<Last, kCauses.size()> last_{};
+  SpscRing<RefusedMessage> waiting_{kWaitingMax};
+};
+
+}  // namespace plnet::lnet
