@@ -295,7 +295,7 @@ TEST(RoutedSite, ARouterFindsByItselfThatAServerIsBack) {
   site.run_for(std::chrono::seconds(60));
   EXPECT_TRUE(is_down());
   world.wires.network.unblock_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
-  site.run_for(lnet::PeerRecovery::kIntervalMax + std::chrono::seconds(2));
+  site.run_for(lnet::PeerRecovery::kHopIntervalMax + std::chrono::seconds(2));
   EXPECT_FALSE(is_down());
   using Id = lnet::RecoveryTable::Id;
   EXPECT_GE(router.coordinator().recovery().counters().get(Id::kRecovered), 1U);

@@ -23,7 +23,7 @@ Duration After::patience() const {
   std::size_t most = 1;
   for (const Visitor& visitor : visitors_)
     most = std::max(most, visitor.visits.size());
-  const Duration each = PeerRecovery::kIntervalMax + PeerRecovery::kPingTimeout +
+  const Duration each = PeerRecovery::kHopIntervalMax + PeerRecovery::kPingTimeout +
                         std::chrono::seconds(2 * world_.config.transaction_timeout_s);
   return static_cast<Duration::rep>(most) * each;
 }

@@ -6,6 +6,7 @@
 #include "apps/lnet-sim/host/left_for_ever.hpp"
 #include "apps/lnet-sim/host/tapped_lnd.hpp"
 #include "apps/lnet-sim/node/peer_limits.hpp"
+#include "lib/lnet/control/peer_recovery.hpp"
 
 namespace plnet::sim {
 
@@ -164,6 +165,9 @@ void Host::start() {
   Parameters& parameters = node_->parameters();
   parameters.transaction_timeout_s.set(static_cast<std::int32_t>(config.transaction_timeout_s));
   parameters.discovery.set(config.discovery ? 1 : 0);
+  // A site is to be well a minute after its faults.
+  parameters.max_recovery_ping_interval_s.set(
+      std::chrono::duration_cast<std::chrono::seconds>(PeerRecovery::kHopIntervalMax).count());
   node_->set_lazy(Program::kLazyPortal, true);
   begin_routing();
   make_nets();

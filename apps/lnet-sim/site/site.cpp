@@ -304,7 +304,7 @@ void Site::await_health() {
     return true;
   };
   // The longest time between two pings, and each gives back a tenth.
-  const Duration bound = PeerRecovery::kIntervalMax + std::chrono::minutes(1);
+  const Duration bound = PeerRecovery::kHopIntervalMax + std::chrono::minutes(1);
   if (!run_until(all_well, bound)) ledger_.violate("not well though all is calm: " + ill);
 }
 

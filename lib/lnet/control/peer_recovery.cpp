@@ -14,16 +14,28 @@ namespace {
 // What it says of its interfaces is not looked at: the least room that a ping has, which is what
 // the kernel's recovery pings have (LNET_PING_INFO_MIN_SIZE).
 constexpr std::uint32_t kPingInterfaces = 1;
+// Of the interval: 2^31 s are more than any setting.
+constexpr unsigned kDoublings = 31;
 // Places of the directory that are looked at in one step.
 constexpr std::uint32_t kNumbersAtOnce = 256;
 
 }  // namespace
 
+Duration PeerRecovery::interval_max(const PeerNi* ni) const {
+  const Duration set = std::max(
+      kFirst, Duration(std::chrono::seconds(parameters_.max_recovery_ping_interval_s.get())));
+  if (ni == nullptr) return set;
+  const auto* const peer = static_cast<const PeerRecord*>(ni->peer.load(std::memory_order_acquire));
+  const bool is_gateway = peer != nullptr && peer->gateway_refs > 0;
+  const bool is_hop = ni->status.get() != kNiUp || is_gateway;
+  return is_hop ? std::min(set, kHopIntervalMax) : set;
+}
+
 // 1 s, 2 s, 4 s, …
-Duration PeerRecovery::interval_after(unsigned pings) const {
-  const Duration set = std::chrono::seconds(parameters_.max_recovery_ping_interval_s.get());
-  const Duration most = std::max(kFirst, std::min(set, kIntervalMax));
-  return pings < 10 ? std::min(kFirst * (1U << pings), most) : most;
+Duration PeerRecovery::interval_after(const Entry& entry) const {
+  const Duration most = interval_max(directory_.find(entry.target.nid));
+  return entry.pings <= kDoublings ? std::min(kFirst * (Duration::rep{1} << entry.pings), most)
+                                   : most;
 }
 
 PeerRecovery::Entry* PeerRecovery::find(const Nid& nid) {
@@ -34,11 +46,24 @@ PeerRecovery::Entry* PeerRecovery::find(const Nid& nid) {
 
 void PeerRecovery::want(const Nid& nid, Instant now) {
   if (Entry* const known = find(nid)) {
-    known->wanted = now;
+    want_known(*known, now);
   } else if (!begin(nid, now)) {
     want_all();
     counters_.add(RecoveryCounter::kNoRoom);
   }
+}
+
+// It may have been found down, or heard of, since its next ping was put off.
+void PeerRecovery::want_known(Entry& entry, Instant now) {
+  entry.wanted = now;
+  const PeerNi* const ni = directory_.find(entry.target.nid);
+  if (ni == nullptr || entry.under_way) return;
+  if (ni->last_alive_ns.get() > entry.begun.time_since_epoch().count()) {
+    entry.pings = 0;
+    entry.next = std::min(entry.next, now + kFirst);
+  }
+  entry.next = std::min(entry.next, now + interval_max(ni));
+  next_look_ = std::min(next_look_, entry.next);
 }
 
 void PeerRecovery::keep(const Nid& nid, Instant now) {
@@ -54,7 +79,7 @@ bool PeerRecovery::begin(const Nid& nid, Instant now) {
   entry->target = {nid, kLustrePid};
   entry->wanted = now;
   entry->begun = Instant::min();
-  entry->next = now + interval_after(0);
+  entry->next = now + kFirst;
   next_look_ = std::min(next_look_, entry->next);
   counters_.add(RecoveryCounter::kBegun);
   counters_.add(RecoveryCounter::kPeerNis);
@@ -150,7 +175,7 @@ void PeerRecovery::let_go(Entry& entry) {
 bool PeerRecovery::may_begin(Entry& entry, Instant now) {
   // Who has no turn now has one when a ping of these is over.
   if (under_way_ >= under_way_max()) return false;
-  const bool waits = now < entry.begun + kIntervalMax && pings_.has_left(entry);
+  const bool waits = now < entry.begun + kLndWait && pings_.has_left(entry);
   if (!waits && pings_.out() < out_max()) return true;
   entry.next = now + kFirst;
   next_look_ = std::min(next_look_, entry.next);
@@ -170,25 +195,22 @@ unsigned PeerRecovery::step(Instant now) {
     const std::size_t at = (first + i) % entries_.size();
     Entry& entry = entries_[at];
     if (!entry.used || entry.under_way) continue;
-    if (entry.next <= now) {
-      if (is_over(entry, now)) {
-        let_go(entry);
-        continue;
-      }
-      if (entry.heard) {  // and not well yet
-        entry.heard = false;
-        entry.pings = 0;
-        entry.next = now + interval_after(0);
-        next_look_ = std::min(next_look_, entry.next);
-        continue;
-      }
-      if (!may_begin(entry, now)) continue;
+    if (is_over(entry, now)) {
+      let_go(entry);
+      continue;
+    }
+    if (entry.heard) {  // and not well yet
+      entry.heard = false;
+      entry.pings = 0;
+      entry.next = now + kFirst;
+    }
+    if (entry.next <= now && may_begin(entry, now)) {
       begin_ping(entry, now);
       turn_ = at + 1;
       ++begun;
-      continue;
+    } else if (entry.next > now) {
+      next_look_ = std::min({next_look_, entry.next, now + kLookAtLeast});
     }
-    next_look_ = std::min(next_look_, entry.next);
   }
   return begun;
 }
@@ -198,7 +220,8 @@ void PeerRecovery::begin_ping(Entry& entry, Instant now) {
   entry.interfaces = kPingInterfaces;
   entry.recovery = true;
   entry.begun = now;
-  entry.next = now + interval_after(++entry.pings);
+  ++entry.pings;
+  entry.next = now + interval_after(entry);
   entry.under_way = true;
   ++under_way_;
   counters_.add(RecoveryCounter::kPings);

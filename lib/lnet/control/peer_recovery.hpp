@@ -10,8 +10,9 @@
 // lnet_get_next_recovery_ping().
 //
 // Where it departs from the kernel: next hops that are down are pinged though they were never heard
-// of, and only for as long as somebody wants to reach them; and pings are at most kIntervalMax
-// apart, where the kernel goes up to 900 s, since until one is answered nothing goes there.
+// of, and only for as long as somebody wants to reach them. Until one of their pings is answered
+// nothing goes there, so these are at most kHopIntervalMax apart, as are those to gateways. Pings
+// to other interfaces go up to max_recovery_ping_interval apart.
 #pragma once
 
 #include <algorithm>
@@ -55,12 +56,16 @@ class PeerRecovery {
   static constexpr std::size_t kOutPart = 2;
   static constexpr std::size_t kOutLeast = 24;
   static constexpr Duration kFirst = std::chrono::seconds(1);
-  static constexpr Duration kIntervalMax = std::chrono::seconds(60);
+  static constexpr Duration kHopIntervalMax = std::chrono::seconds(60);
+  // A ping that its LND has not given up for so long is not waited for.
+  static constexpr Duration kLndWait = std::chrono::seconds(60);
   // The system repeats a connection request four times until then.
   static constexpr Duration kPingTimeout = std::chrono::seconds(10);
   // One that nothing was to be forwarded to for so long is nobody's next hop any more.
   static constexpr Duration kWantedFor = std::chrono::minutes(5);
   static constexpr Duration kLookAtAll = std::chrono::minutes(1);
+  // Traffic makes interfaces well, too, long before their next ping may be due.
+  static constexpr Duration kLookAtLeast = std::chrono::seconds(10);
 
   // Allocates; start-up only.
   PeerRecovery(PeerDirectory& directory, const Parameters& parameters, NodePing& pings,
@@ -120,7 +125,9 @@ class PeerRecovery {
     Instant begun{};     // the last ping
   };
 
-  [[nodiscard]] Duration interval_after(unsigned pings) const;
+  [[nodiscard]] Duration interval_max(const PeerNi* ni) const;
+  [[nodiscard]] Duration interval_after(const Entry& entry) const;
+  void want_known(Entry& entry, Instant now);
   [[nodiscard]] bool is_over(const Entry& entry, Instant now);
   [[nodiscard]] Entry* find(const Nid& nid);
   [[nodiscard]] bool begin(const Nid& nid, Instant now);

@@ -209,8 +209,8 @@ constexpr std::array kGlobalKeys{
     PLNET_GLOBAL("recovery_limit", recovery_limit_s, 0, kNumberMax,
                  "Seconds for which a silent peer is pinged for recovery; 0 = for ever."),
     PLNET_GLOBAL("max_recovery_ping_interval", max_recovery_ping_interval_s, 1, kNumberMax,
-                 "Seconds up to which recovery pings back off; those of a router to next hops that "
-                 "are down: at most 60."),
+                 "Seconds up to which recovery pings back off. Those to gateways, and those of a "
+                 "router to next hops that are down, stay at most 60 apart."),
 };
 #undef PLNET_GLOBAL
 

@@ -34,9 +34,27 @@ class Recovery : public ::testing::Test {
     ASSERT_TRUE(directory.attach(*directory.peer_of(kServer), kServerToo));
     directory.commit();
   }
+  void get_ill() {
+    get_another_nid();
+    server().last_alive_ns.set(node_.now().time_since_epoch().count());
+    server().health.set(700);
+    node_.coordinator.want_back(kServer);
+  }
   void pass(int count) {
     for (int i = 0; i < count; ++i)
       run(network_, {&node_}, seconds(1));
+  }
+  // The seconds at which pings began.
+  std::vector<int> pings_within(int time) {
+    std::vector<int> when;
+    std::uint64_t seen = count(Id::kPings);
+    for (int second = 1; second <= time; ++second) {
+      pass(1);
+      (void)node_.turn();
+      if (count(Id::kPings) > seen) when.push_back(second);
+      seen = count(Id::kPings);
+    }
+    return when;
   }
   std::uint64_t count(Id id) { return node_.coordinator.recovery().counters().get(id); }
 
@@ -110,6 +128,41 @@ TEST_F(Recovery, TheSettingMayKeepPingsCloser) {
   lose();
   pass(30);
   EXPECT_GE(count(Id::kPings), 7U);
+}
+
+// An interface that messages merely avoid is not a next hop that is down.
+TEST_F(Recovery, OfAnIllOneTheyGoUpToTheSetting) {
+  network_.send_failure = 1;
+  get_ill();
+  EXPECT_EQ(pings_within(3000),
+            (std::vector{1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, 1923, 2823}));
+  node_.parameters.max_recovery_ping_interval_s.set(2000);
+  EXPECT_EQ(pings_within(4000), (std::vector{723, 2723})) << "3723, and each 2000 s later";
+}
+
+TEST_F(Recovery, OneThatIsHeardOfOrDownDoesNotWaitForIt) {
+  network_.send_failure = 1;
+  get_ill();
+  (void)pings_within(1100);
+  node_.coordinator.want_well(server());
+  EXPECT_TRUE(pings_within(100).empty()) << "nothing is new";
+  server().last_alive_ns.set(node_.now().time_since_epoch().count());
+  node_.coordinator.want_well(server());
+  EXPECT_EQ(pings_within(10), (std::vector{1, 3, 7}));
+  (void)pings_within(1100);
+  lose();
+  EXPECT_EQ(pings_within(100).size(), 1U) << "messages wait for it";
+}
+
+TEST_F(Recovery, OneThatTrafficMakesWellIsLetGoSoon) {
+  get_ill();
+  peer_.answers = false;
+  pass(600);
+  EXPECT_EQ(count(Id::kPeerNis), 1U);
+  server().health.set(kHealthMax);
+  pass(11);
+  EXPECT_EQ(count(Id::kPeerNis), 0U);
+  EXPECT_EQ(count(Id::kRecovered), 1U);
 }
 
 TEST_F(Recovery, OneThatIsSilentIsPingedUntilItIsBack) {
@@ -239,11 +292,9 @@ TEST(RecoveryBehindSilentPeers, OneThatIsBackIsFoundAtOnce) {
 }
 
 TEST_F(Recovery, OneOfSeveralThatLostHealthIsPingedUntilItIsWell) {
-  get_another_nid();
+  node_.parameters.max_recovery_ping_interval_s.set(60);
+  get_ill();
   ASSERT_EQ(node_.nids_of(kServer).size(), 2U);
-  server().last_alive_ns.set(node_.now().time_since_epoch().count());
-  server().health.set(700);
-  node_.coordinator.want_back(kServer);
   pass(10);
   EXPECT_EQ(peer_.pings, 9) << "each answered, so the next one second later";
   peer_.answers = false;
