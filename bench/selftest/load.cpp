@@ -14,7 +14,7 @@ ClientLoad::ClientLoad(lnet::DataOperations& operations, const lnet::ProcessId& 
     : timers_(start, std::chrono::milliseconds(100)),
       source_(memory),
       requester_(operations, timers_, ids_, statistics_, shape.concurrency, memory),
-      client_(requester_, source_, *this, &latency_),
+      client_(requester_, source_, *this, selftest::kRpcTimeout, &latency_),
       units_(shape.concurrency) {
   session_.features = selftest::kFeaturesKnown;
   batch_.session = &session_;

@@ -20,8 +20,8 @@ namespace plnet::kfilnd {
   X(cksum, 0, 0, 1, "1: checksums on what we send, and a look at those that come")            \
   X(kfi_timeout, 125, 0, 2147483, "seconds until a transaction fails; 0: LNet's")             \
   X(tx_scale_factor, 2, 1, 1024, "transmit operations in flight, times credits")              \
-  X(rx_cq_scale_factor, 10, 1, 1024, "receive events, times credits")                         \
-  X(tx_cq_scale_factor, 10, 1, 1024, "transmit events, times credits")                        \
+  X(rx_cq_scale_factor, 10, 1, 1024, "ignored: event queues hold all that is under way")      \
+  X(tx_cq_scale_factor, 10, 1, 1024, "ignored: event queues hold all that is under way")      \
   X(eq_size, 1024, 1, 1048576, "ignored: no data path of kfilnd has that queue")              \
   X(immediate_rx_buf_count, 8, 2, 64, "multi-receive buffers")                                \
   X(prov_cpu_exclusive, 0, 0, 1, "ignored: the provider has no CPUs of its own here")         \

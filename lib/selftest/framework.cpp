@@ -53,7 +53,7 @@ Framework::Framework(const Surroundings& around, const FrameworkSetup& setup, Wo
                                   .first(setup.takes_joins ? kServices : kServices - 1),
                   .rpcs = setup.rpcs},
                  memory),
-      client_(requester_, around.source, *this, around.latency, around.paced),
+      client_(requester_, around.source, *this, setup.rpc_timeout, around.latency, around.paced),
       sinks_(memory.split(setup.sink_bytes)),
       pages_(setup.rpcs),
       sessions_(setup.sessions),

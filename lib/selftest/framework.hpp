@@ -36,6 +36,7 @@ void add_to(LnetCounters& sum, const Counters<lnet::LnetStatistics>& shard);
 
 struct FrameworkSetup {
   std::uint32_t session_timeout_s = 100;  // the kernel's default; 0: sessions never expire
+  Duration rpc_timeout = kRpcTimeout;     // of requests of tests that run here; 0: never
   std::size_t rpcs = 64;                  // requests of consoles under way
   std::size_t buffers = 64;               // of each service
   // What consoles may have us keep; more is refused with ENOMEM.

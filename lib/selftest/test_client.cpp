@@ -115,7 +115,8 @@ void TestClient::send(TestUnit& unit, Instant meant) {
   unit.sent_at = meant;
   const RpcSpec spec{.target = unit.destination,
                      .service = unit.test->service,
-                     .features = unit.test->batch->session->features};
+                     .features = unit.test->batch->session->features,
+                     .timeout = rpc_timeout_};
   if (unit.test->service == Service::kBrw) return send_brw(unit, spec);
   unit.sequence = ping_sequence_++;
   // Servers do not look at it: it is not the wall's time, which nobody hands in here.

@@ -27,10 +27,11 @@ class TestClient final : public RpcUser {
  public:
   // `latency` and `paced` may be null.
   TestClient(Requester& requester, const SourceData& source, TestEvents& events,
-             TestLatency* latency, PaceStatistics* paced = nullptr)
+             Duration rpc_timeout, TestLatency* latency, PaceStatistics* paced = nullptr)
       : requester_(requester),
         source_(source),
         events_(events),
+        rpc_timeout_(rpc_timeout),
         latency_(latency),
         paced_statistics_(paced) {}
 
@@ -70,6 +71,7 @@ class TestClient final : public RpcUser {
   Requester& requester_;
   const SourceData& source_;
   TestEvents& events_;
+  const Duration rpc_timeout_;
   TestLatency* const latency_;
   PaceStatistics* const paced_statistics_;
   Instant now_;

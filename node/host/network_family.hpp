@@ -151,6 +151,11 @@ class NetworkFamily {
   [[nodiscard]] virtual Outcome<void> check_options(const lnet::NodeConfig& /*config*/) const {
     return {};
   }
+  // Why a known option of this family has no effect; empty if it has.
+  [[nodiscard]] virtual std::string_view why_useless(std::string_view /*module*/,
+                                                     std::string_view /*option*/) const {
+    return {};
+  }
   // Whether the option may change while the node runs.
   [[nodiscard]] virtual bool is_live(const lnet::ModuleOption& /*option*/) const { return false; }
   // Sets an option by name, with or without its module. kNotFound: no option of this family; kBusy:

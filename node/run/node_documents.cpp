@@ -23,6 +23,7 @@
 #include "node/admin/router_options.hpp"
 #include "node/admin/verb_replies.hpp"
 #include "node/host/settled_config.hpp"
+#include "node/host/useless_option.hpp"
 #include "node/net/families.hpp"
 
 namespace plnet::node {
@@ -47,6 +48,11 @@ struct Wanted {
   std::vector<std::string> notes;  // about lines without effect
 };
 
+void add_notes_of_options(Wanted& wanted, const Settings& now) {
+  std::ranges::move(notes_of_useless_options(network_families(), wanted.settings.lnet, now.lnet),
+                    std::back_inserter(wanted.notes));
+}
+
 std::expected<Wanted, runtime::ConfigErrors> wanted_settings(const Node& node,
                                                              const ImportText& asked,
                                                              const Settings& now) {
@@ -54,13 +60,16 @@ std::expected<Wanted, runtime::ConfigErrors> wanted_settings(const Node& node,
     auto read = runtime::read_module_options(asked.text, asked.name, now.lnet);
     if (!read) return std::unexpected(std::move(read.error()));
     Wanted wanted{.settings = now, .notes = std::move(read->notes)};
-    wanted.settings.lnet = std::move(read->config);
+    apply(std::move(*read), wanted.settings);
+    add_notes_of_options(wanted, now);
     return wanted;
   }
   auto read = asked.del ? runtime::reset_settings(node.schema(), asked.text, asked.name, now)
                         : runtime::read_settings(node.schema(), asked.text, asked.name, now);
   if (!read) return std::unexpected(std::move(read.error()));
-  return Wanted{.settings = std::move(*read), .notes = {}};
+  Wanted wanted{.settings = std::move(*read), .notes = {}};
+  add_notes_of_options(wanted, now);
+  return wanted;
 }
 
 // LNet's judgement; an error names the place in the text that is at fault.

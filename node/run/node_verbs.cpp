@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "lib/runtime/config/settings_reader.hpp"
@@ -16,6 +17,7 @@
 #include "node/admin/lnet_admin.hpp"
 #include "node/admin/router_options.hpp"
 #include "node/admin/verb_replies.hpp"
+#include "node/host/useless_option.hpp"
 #include "node/net/families.hpp"
 #include "node/run/node_documents.hpp"
 #include "node/run/node_report.hpp"
@@ -67,6 +69,10 @@ void set_variable(Node& node, lnet::LnetControl* lnet, const Args& args, const C
   const auto name = args.at("variable").get<std::string>();
   if (lnet != nullptr && runtime::is_lnet_variable(name)) {
     return runtime::set_lnet_variable(*lnet, name, args.at("value"), std::move(token));
+  }
+  if (const std::string why = why_useless(network_families(), name); !why.empty()) {
+    return token.finish(std::unexpected(VerbError(
+        Error{Errc::kNotSupported, fmt::format("'{}' has no effect here: {}", name, why)})));
   }
   if (lnet != nullptr) {
     const Args& value = args.at("value");

@@ -17,6 +17,7 @@
 #include "node/admin/lnet_wanted.hpp"
 #include "node/host/machine.hpp"
 #include "node/host/ni_resolver.hpp"
+#include "node/host/useless_option.hpp"
 #include "node/net/families.hpp"
 #include "node/net/family_facts.hpp"
 
@@ -49,7 +50,7 @@ Outcome<void> read_options(const SettingsFiles& files, runtime::Settings& settin
   if (!read) return std::unexpected(read.error().to_error());
   for (const std::string& note : read->notes)
     std::fprintf(stderr, "%s: %s\n", files.program.c_str(), note.c_str());
-  settings.lnet = std::move(read->config);
+  apply(std::move(*read), settings);
   return {};
 }
 
@@ -94,6 +95,9 @@ Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files) {
     if (!read) return std::unexpected(read.error().to_error());
     settings = *read;
   }
+  for (const std::string& note :
+       notes_of_useless_options(network_families(), settings.lnet, lnet::NodeConfig{}))
+    std::fprintf(stderr, "%s: %s\n", files.program.c_str(), note.c_str());
   if (!files.networks.empty() && !files.ip2nets.empty())
     return failure(Errc::kInvalid, "--networks or --ip2nets, expected one of them");
   if (auto read = read_flag("networks", files.networks, settings); !read)

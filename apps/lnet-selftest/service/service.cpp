@@ -26,6 +26,7 @@ constexpr std::size_t kSlackBytes = std::size_t{64} * 1024;
 
 selftest::FrameworkSetup framework_of(const runtime::SelftestSettings& settings) {
   return {.session_timeout_s = settings.session_timeout_sec,
+          .rpc_timeout = std::chrono::seconds(settings.rpc_timeout_sec),
           .units = settings.client_requests,
           .sink_bytes = settings.client_mib * kMebibyte,
           .takes_joins = false};

@@ -31,19 +31,28 @@ inline constexpr auto kVariables = std::to_array<VariableOption>({
     {"lnet_max_recovery_ping_interval", "max_recovery_ping_interval"},
 });
 
-inline constexpr auto kUselessOfLnet = std::to_array<std::string_view>(
-    {"config_on_load", "enable_sysctl_setup", "rnet_htable_size", "use_tcp_bonding",
-     "local_nid_dist_zero", "cpu_npartitions", "cpu_pattern", "lock_prim_nid", "portal_rotor"});
-
 [[nodiscard]] inline bool is_in(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
+
+inline constexpr std::string_view kSelftestModule = "lnet_selftest";
+
+// An option of the kernel that has no effect here.
+struct UselessOption {
+  std::string_view module;
+  std::string_view name;
+  std::string_view why;
+};
+// Null: it has one, or is not known. Without a module: of any.
+[[nodiscard]] const UselessOption* find_useless_option(std::string_view module,
+                                                       std::string_view name);
 
 // Options that are kept for the parts that read them; empty: LNet has no such module.
 [[nodiscard]] std::span<const std::string_view> kept_of(std::string_view module);
 
 // Checks "MODULE.OPTION" as a name of `plnet.module_options`: a kept option, or one that earlier
-// versions kept. kInvalid suggests the right name, or the key of the document.
+// versions kept. kInvalid suggests the right name or the key of the document, or says why the
+// option has no effect.
 [[nodiscard]] Outcome<void> check_module_option(std::string_view name);
 
 }  // namespace plnet::runtime

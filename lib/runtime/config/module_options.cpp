@@ -57,7 +57,7 @@ class Reader {
     }
     if (words.size() < 2) return errors_.add(words[0].at, "'options' without a module");
     const std::string& module = words[1].text;
-    if (kept_of(module).empty()) {
+    if (kept_of(module).empty() && module != kSelftestModule) {
       return note(words[1].at,
                   fmt::format("options of module '{}' are passed over", shown(module)));
     }
@@ -81,18 +81,35 @@ class Reader {
                                               value.size(), lnet::kNamesTextMax));
     }
     if (++count_ > kOptionsMax) return;
-    if (module == "lnet") {
+    if (const UselessOption* const useless = find_useless_option(module, name)) {
+      note(word.at, fmt::format("option '{}' has no effect here: {}", name, useless->why));
+    } else if (module == "lnet") {
       take_lnet(name, {value, word.at});
+    } else if (module == kSelftestModule) {
+      take_selftest(name, {value, word.at});
     } else {
       take_of_driver(module, name, {value, word.at});
     }
   }
 
+  void note_unknown(std::string_view module, const std::string& name, const Given& given) {
+    note(given.at, fmt::format("option '{}' of {} is not supported", shown(name), module));
+  }
+
   void take_of_driver(const std::string& module, const std::string& name, const Given& given) {
     if (!is_in(kept_of(module), name)) {
-      return note(given.at, fmt::format("option '{}' of {} is not supported", shown(name), module));
+      return note_unknown(module, name, given);
     }
     keep(module, name, given);
+  }
+
+  void take_selftest(const std::string& name, const Given& given) {
+    auto* const seconds = name == "session_timeout" ? &result_.session_timeout_sec
+                          : name == "rpc_timeout"   ? &result_.rpc_timeout_sec
+                                                    : nullptr;
+    if (seconds == nullptr) return note_unknown(kSelftestModule, name, given);
+    if (const auto number = number_of(name, given, 0, kSelftestTimeoutSecMax))
+      *seconds = static_cast<std::uint32_t>(*number);
   }
 
   void keep(const std::string& module, const std::string& name, const Given& given) {
@@ -120,9 +137,6 @@ class Reader {
       }
     } else if (is_in(kept_of("lnet"), name)) {
       take_kept(name, given);
-    } else if (is_in(kUselessOfLnet, name)) {
-      note(given.at, fmt::format("option '{}' has no effect here{}", name,
-                                 name.starts_with("cpu_") ? ": see plnet.cpts" : ""));
     } else {
       take_variable(name, given);
     }
@@ -285,6 +299,13 @@ std::expected<ModuleOptions, ConfigErrors> read_module_options(std::string_view 
   reader.read(text);
   if (!errors.empty()) return std::unexpected(std::move(errors));
   return reader.take();
+}
+
+void apply(ModuleOptions options, Settings& settings) {
+  settings.lnet = std::move(options.config);
+  SelftestSettings& selftest = settings.selftest;
+  selftest.session_timeout_sec = options.session_timeout_sec.value_or(selftest.session_timeout_sec);
+  selftest.rpc_timeout_sec = options.rpc_timeout_sec.value_or(selftest.rpc_timeout_sec);
 }
 
 }  // namespace plnet::runtime

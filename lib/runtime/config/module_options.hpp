@@ -2,21 +2,27 @@
 // Files of modprobe.d with the options of LNet's kernel modules: `options lnet networks="tcp(eth0)"
 // routes="…"`. They give the same configuration as a document.
 // Checked against lustre-release lnet/lnet/{api-ni,config,router,acceptor}.c and
-// lnet/klnds/*/*_modparams.c: module_param lines.
+// lnet/klnds/*/*_modparams.c, lnet/selftest/framework.c: module_param lines.
 #pragma once
 
+#include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/runtime/config/config_error.hpp"
+#include "lib/runtime/config/settings.hpp"
 
 namespace plnet::runtime {
 
 struct ModuleOptions {
   lnet::NodeConfig config;
+  // Of lnet_selftest, if the text gives them.
+  std::optional<std::uint32_t> session_timeout_sec{};
+  std::optional<std::uint32_t> rpc_timeout_sec{};
   // Notes on lines without effect, each "file:line:column: text".
   std::vector<std::string> notes;
 };
@@ -27,5 +33,8 @@ struct ModuleOptions {
 // routes replace all present ones.
 [[nodiscard]] std::expected<ModuleOptions, ConfigErrors> read_module_options(
     std::string_view text, std::string_view file_name, const lnet::NodeConfig& base = {});
+
+// Puts them into the settings that were the base.
+void apply(ModuleOptions options, Settings& settings);
 
 }  // namespace plnet::runtime

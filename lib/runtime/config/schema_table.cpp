@@ -260,9 +260,17 @@ constexpr std::array kSelftestKeys{
         .kind = KeyKind::kInteger,
         .help = "A session ends when its console is silent for this time; 0 = never.",
         .low = 0,
-        .high = 86'400,  // a day
+        .high = kSelftestTimeoutSecMax,
         .unit = "seconds",
         .binding = PLNET_FIELD(Document, settings.selftest.session_timeout_sec)},
+    Key{.name = "rpc_timeout_sec",
+        .kind = KeyKind::kInteger,
+        .help =
+            "A request of a test that runs here fails without a reply for this time; 0 = never.",
+        .low = 0,
+        .high = kSelftestTimeoutSecMax,
+        .unit = "seconds",
+        .binding = PLNET_FIELD(Document, settings.selftest.rpc_timeout_sec)},
     Key{.name = "client_mib",
         .kind = KeyKind::kInteger,
         .help = "Data that all tests with this node as a client may read at a time.",

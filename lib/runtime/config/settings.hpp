@@ -48,10 +48,13 @@ struct LnetLimits {
   bool operator==(const LnetLimits&) const = default;
 };
 
+inline constexpr std::uint32_t kSelftestTimeoutSecMax = 86'400;  // a day
+
 // A test node of LNet selftest on this node's shards.
 struct SelftestSettings {
   bool enable = false;
   std::uint32_t session_timeout_sec = 100;  // until a session with a silent console ends; 0: never
+  std::uint32_t rpc_timeout_sec = 64;       // of requests of tests that run here; 0: never
   std::uint32_t client_mib = 64;            // for all tests that run here as a client
   std::uint32_t client_requests = 1024;     // the same: nodes x concurrency
   std::uint32_t server_mib = 32;            // for each shard: writes of clients at a time

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/runtime/host/eal.hpp"
+#include "node/host/useless_option.hpp"
 #include "node/net/kfi/host.hpp"
 #include "node/net/kfi/options.hpp"
 #include "node/net/kfi/room.hpp"
@@ -24,6 +25,11 @@ constexpr std::size_t kLargePortMib = 32;
 Outcome<void> KfiFamily::check_options(const lnet::NodeConfig& config) const {
   const auto options = kfi_options_of(config);
   return options ? Outcome<void>{} : std::unexpected(options.error());
+}
+
+std::string_view KfiFamily::why_useless(std::string_view module, std::string_view option) const {
+  const bool is_ours = module.empty() || module == "kkfilnd";
+  return is_ours ? why_ignored(kfilnd::tunable_table(), option) : std::string_view{};
 }
 
 std::unique_ptr<FamilyRules> KfiFamily::rules(const lnet::NodeConfig& config,

@@ -18,6 +18,8 @@ class KfiFamily final : public NetworkFamily {
     return lnet::NetType::kKfi;
   }
   [[nodiscard]] Outcome<void> check_options(const lnet::NodeConfig& config) const override;
+  [[nodiscard]] std::string_view why_useless(std::string_view module,
+                                             std::string_view option) const override;
   [[nodiscard]] std::unique_ptr<FamilyRules> rules(const lnet::NodeConfig& config,
                                                    const runtime::Settings* settings,
                                                    const FamilyHost* host) const override;

@@ -6,6 +6,7 @@
 
 #include "node/host/machine.hpp"
 #include "node/host/settled_config.hpp"
+#include "node/host/useless_option.hpp"
 #include "node/net/o2ib/host.hpp"
 #include "node/net/o2ib/maker.hpp"
 #include "node/net/o2ib/rules.hpp"
@@ -55,6 +56,11 @@ std::uint64_t o2ib_bytes_each(const O2ibOptions& options, const O2ibSettings& se
 Outcome<void> O2ibFamily::check_options(const lnet::NodeConfig& config) const {
   const auto options = o2ib_options_of(config);
   return options ? Outcome<void>{} : std::unexpected(options.error());
+}
+
+std::string_view O2ibFamily::why_useless(std::string_view module, std::string_view option) const {
+  const bool is_ours = module.empty() || module == "ko2iblnd";
+  return is_ours ? why_ignored(o2iblnd::tunable_table(), option) : std::string_view{};
 }
 
 bool O2ibFamily::is_live(const lnet::ModuleOption& option) const {

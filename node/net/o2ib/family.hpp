@@ -18,6 +18,8 @@ class O2ibFamily final : public NetworkFamily {
     return lnet::NetType::kO2ib;
   }
   [[nodiscard]] Outcome<void> check_options(const lnet::NodeConfig& config) const override;
+  [[nodiscard]] std::string_view why_useless(std::string_view module,
+                                             std::string_view option) const override;
   [[nodiscard]] bool is_live(const lnet::ModuleOption& option) const override;
   [[nodiscard]] Outcome<void> set_option(lnet::NodeConfig& config, std::string_view option,
                                          std::string_view value) const override;

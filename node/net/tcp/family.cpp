@@ -5,6 +5,7 @@
 
 #include "node/host/machine.hpp"
 #include "node/host/peer_count.hpp"
+#include "node/host/useless_option.hpp"
 #include "node/net/tcp/host.hpp"
 #include "node/net/tcp/options.hpp"
 #include "node/net/tcp/rules.hpp"
@@ -15,6 +16,11 @@ namespace plnet::node {
 Outcome<void> TcpFamily::check_options(const lnet::NodeConfig& config) const {
   const auto options = tcp_options_of(config);
   return options ? Outcome<void>{} : std::unexpected(options.error());
+}
+
+std::string_view TcpFamily::why_useless(std::string_view module, std::string_view option) const {
+  const bool is_ours = module.empty() || module == "ksocklnd";
+  return is_ours ? why_ignored(socklnd::tunable_table(), option) : std::string_view{};
 }
 
 bool TcpFamily::is_live(const lnet::ModuleOption& option) const {

@@ -194,6 +194,11 @@ def case_variables_are_set_and_shown(site):
         assert node.json("global", "show")["global"][name] == value
     fails(node, "set", "transaction_timeout", "2")  # not more than retry_count
     assert node.json("global", "show")["global"]["transaction_timeout"] == 60
+    for name, why in (("portal_rotor", "a PUT goes to the shard"), ("ksocklnd.backoff_max", "Linux has no such TCP option"), ("nconnds", "nothing blocks")):
+        assert f"'{name}' has no effect here: {why}" in fails(node, "set", name, "1")
+    document = site.write("useless.yaml", "plnet: {module_options: {lnet.lock_prim_nid: 0}}\n")
+    done = node.lnetctl("import", "--plan", document)
+    assert done.returncode == 0 and "option lnet.lock_prim_nid has no effect here: no Lustre client" in done.stdout + done.stderr, (done.stdout, done.stderr)
 
 
 def case_messages_are_counted_and_the_count_begins_anew(site):

@@ -20,14 +20,16 @@ inline constexpr std::uint32_t kUnits = 32;
 // A node of one shard with everything on it.
 class Host final : public LnetCounterSource {
  public:
-  Host(Nodes& nodes, unsigned number, std::size_t units = kUnits)
+  Host(Nodes& nodes, unsigned number, std::size_t units = kUnits,
+       Duration rpc_timeout = kRpcTimeout)
       : shard_(nodes.shard(number)),
         shared(nodes.memory()),
         server(shard_, shared.ended, shared.source, served, {.rpcs = 16, .buffers = 16, .sinks = 2},
                nodes.memory()),
         servers_{&served},
         node(shard_, shared, counted, servers_, *this,
-             {.framework = {.rpcs = 4,
+             {.framework = {.rpc_timeout = rpc_timeout,
+                            .rpcs = 4,
                             .buffers = 4,
                             .sessions = 3,
                             .batches = 4,
@@ -63,13 +65,14 @@ class Host final : public LnetCounterSource {
 // Node 0 is the console's, the others are test nodes.
 class ConsoleSite : public RpcUser {
  public:
-  explicit ConsoleSite(Wire wire, unsigned count = 2, std::size_t units = kUnits)
+  explicit ConsoleSite(Wire wire, unsigned count = 2, std::size_t units = kUnits,
+                       Duration rpc_timeout = kRpcTimeout)
       : nodes(wire, count + 1, 40U << 20) {
     list = nodes.memory().split(kListPageBytes);
     requester =
         std::make_unique<Requester>(nodes.shard(0), timers, ids, statistics, 8, nodes.memory());
     for (unsigned i = 1; i <= count; ++i) {
-      hosts.push_back(std::make_unique<Host>(nodes, i, units));
+      hosts.push_back(std::make_unique<Host>(nodes, i, units, rpc_timeout));
       hosts.back()->server.open();
       hosts.back()->node.open();
     }

@@ -11,8 +11,9 @@ namespace plnet::selftest {
 // Node 1 is the client, node 2 the server.
 class TestsTest : public testing::Test, public ConsoleSite {
  protected:
-  explicit TestsTest(Wire wire = Wire::kStream, std::size_t units = kUnits)
-      : ConsoleSite(wire, 2, units) {}
+  explicit TestsTest(Wire wire = Wire::kStream, std::size_t units = kUnits,
+                     Duration rpc_timeout = kRpcTimeout)
+      : ConsoleSite(wire, 2, units, rpc_timeout) {}
   void begin() {
     EXPECT_EQ(make_session(1, session).status, Status::kOk);
     EXPECT_EQ(make_session(2, session).status, Status::kOk);

@@ -131,6 +131,32 @@ TEST_F(TestsTest, ASilentServerIsAnErrorAfterItsTime) {
   EXPECT_EQ(seen.rpc.expired, 1U);
 }
 
+// A request that is never answered. 0: it waits for ever.
+class RpcTimeout : public TestsTest, public testing::WithParamInterface<int> {
+ protected:
+  RpcTimeout() : TestsTest(Wire::kStream, kUnits, seconds(GetParam())) {}
+};
+
+TEST_P(RpcTimeout, IsThatOfTheSetting) {
+  constexpr int kPatience = 130;
+  begin();
+  hosts[1]->server.close();
+  settle();
+  EXPECT_EQ(add_client(1, ping_test(), {2}), Status::kOk);
+  batch(1, BatchOperation::kRun);
+  int passed = 0;
+  while (passed < kPatience && stat(1).rpc.expired == 0) {
+    pass(seconds(1));
+    ++passed;
+  }
+  const int expected = GetParam() == 0 ? kPatience : GetParam();
+  EXPECT_GE(passed, expected);
+  EXPECT_LE(passed, expected + 1);
+  batch(1, BatchOperation::kStop, 0, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seconds, RpcTimeout, testing::Values(0, 3, 100));
+
 TEST_F(TestsTest, ASessionThatGoesTakesItsTestsAlong) {
   begin();
   for (const auto operation : {BulkOperation::kRead, BulkOperation::kWrite}) {

@@ -98,20 +98,50 @@ TEST(ModuleOptions, SayWhatHasNoEffect) {
       "alias lnet foo\n"
       "options ptlrpc x=1\n"
       "options lnet cpu_npartitions=4 config_on_load=1 portal_rotor=3 lock_prim_nid=0\n"
-      "options ksocklnd frobnicate=1\n"
+      "options ksocklnd frobnicate=1 protocol=2 backoff_init=1 backoff_max=9\n"
+      "options lnet_selftest brw_srv_workitems=16 ping_srv_workitems=16\n"
       "options lnet networks=tcp routes=\"tcp 10.0.0.1@o2ib; o2ib 10.1.0.1@tcp 10.1.0.1@tcp\"\n");
   EXPECT_EQ(options.notes,
             (std::vector<std::string>{
                 "lnet.conf:1:1: 'alias' is passed over",
                 "lnet.conf:2:9: options of module 'ptlrpc' are passed over",
                 "lnet.conf:3:14: option 'cpu_npartitions' has no effect here: see plnet.cpts",
-                "lnet.conf:3:32: option 'config_on_load' has no effect here",
-                "lnet.conf:3:49: option 'portal_rotor' has no effect here",
-                "lnet.conf:3:64: option 'lock_prim_nid' has no effect here",
+                "lnet.conf:3:32: option 'config_on_load' has no effect here: a node brings LNet up "
+                "when it starts",
+                "lnet.conf:3:49: option 'portal_rotor' has no effect here: a PUT goes to the shard "
+                "whose buffer matches it",
+                "lnet.conf:3:64: option 'lock_prim_nid' has no effect here: no Lustre client or "
+                "server here names primary NIDs",
                 "lnet.conf:4:18: option 'frobnicate' of ksocklnd is not supported",
-                "lnet.conf:5:27: route to tcp by 10.0.0.1@o2ib is left out: a network of this "
+                "lnet.conf:4:31: option 'protocol' has no effect here: each connection agrees on "
+                "its version with the peer",
+                "lnet.conf:4:42: option 'backoff_init' has no effect here: Linux has no such TCP "
+                "option; see sock_timeout",
+                "lnet.conf:4:57: option 'backoff_max' has no effect here: Linux has no such TCP "
+                "option; see sock_timeout",
+                "lnet.conf:5:23: option 'brw_srv_workitems' has no effect here: a shard serves 256 "
+                "RPCs at a time; see plnet.selftest.server_mib",
+                "lnet.conf:5:44: option 'ping_srv_workitems' has no effect here: a shard serves "
+                "256 RPCs at a time",
+                "lnet.conf:6:27: route to tcp by 10.0.0.1@o2ib is left out: a network of this "
                 "node"}));
   EXPECT_EQ(options.config.routes.size(), 1U) << "the same twice is once";
+}
+
+TEST(ModuleOptions, OfSelftestSetItsTimeouts) {
+  Settings settings;
+  settings.selftest.client_mib = 7;
+  apply(good("options lnet_selftest rpc_timeout=0 session_timeout=30"), settings);
+  EXPECT_EQ(settings.selftest,
+            (SelftestSettings{.session_timeout_sec = 30, .rpc_timeout_sec = 0, .client_mib = 7}));
+  apply(good("options lnet_selftest rpc_timeout=5"), settings);
+  EXPECT_EQ(settings.selftest.rpc_timeout_sec, 5U);
+  EXPECT_EQ(settings.selftest.session_timeout_sec, 30U) << "as it was";
+  EXPECT_EQ(bad("options lnet_selftest rpc_timeout=-1"),
+            "lnet.conf:1:23: rpc_timeout: '-1', expected a number from 0 to 86400");
+  EXPECT_EQ(good("options lnet_selftest rpc_timeot=1").notes,
+            (std::vector<std::string>{
+                "lnet.conf:1:23: option 'rpc_timeot' of lnet_selftest is not supported"}));
 }
 
 TEST(ModuleOptions, OfRouterChecksAreNumbersAndOldOnesHaveNoEffect) {

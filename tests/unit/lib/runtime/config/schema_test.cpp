@@ -147,6 +147,7 @@ TEST(Rendering, DefaultFileHoldsTheDefaults) {
       .busy_poll_usec = 1, .busy_poll_budget = 1, .congestion_control = "reno"};
   other.selftest = {.enable = true,
                     .session_timeout_sec = 1,
+                    .rpc_timeout_sec = 2,
                     .client_mib = 1,
                     .client_requests = 1,
                     .server_mib = 1};

@@ -186,7 +186,19 @@ TEST(ReadSettings, OptionsThatModulesDoNotHaveAreMistakes) {
   EXPECT_EQ(of("lnet.lnet_retry_count"),
             said("lnet.lnet_retry_count", "has a key of its own: global.retry_count"));
   EXPECT_EQ(of("lnet.config_on_load"),
-            said("lnet.config_on_load", "has no effect here, expected the line without it"));
+            said("lnet.config_on_load",
+                 "has no effect here (a node brings LNet up when it starts), expected the file "
+                 "without it"));
+  EXPECT_EQ(of("ksocklnd.backoff_max"),
+            said("ksocklnd.backoff_max",
+                 "has no effect here (Linux has no such TCP option; see sock_timeout), expected "
+                 "the file without it"));
+  EXPECT_EQ(
+      of("lnet_selftest.rpc_timeout"),
+      said("lnet_selftest.rpc_timeout", "has a key of its own: plnet.selftest.rpc_timeout_sec"));
+  EXPECT_EQ(of("lnet_selftest.rpc_timout"),
+            said("lnet_selftest.rpc_timout",
+                 "module lnet_selftest has no such option; did you mean 'rpc_timeout'?"));
   EXPECT_EQ(of("ksoclnd.nagle"),
             said("ksoclnd.nagle",
                  "expected an option of lnet, ksocklnd, ko2iblnd or kkfilnd; did "

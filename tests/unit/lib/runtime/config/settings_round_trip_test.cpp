@@ -84,6 +84,7 @@ Settings some_settings(Dice& dice) {
       .congestion_control = kControls[dice.below(kControls.size())]};
   settings.selftest = {.enable = dice.coin(),
                        .session_timeout_sec = dice.below(86'401),
+                       .rpc_timeout_sec = dice.below(86'401),
                        .client_mib = 1 + dice.below(1024),
                        .client_requests = 1 + dice.below(16'384),
                        .server_mib = 1 + dice.below(256)};
@@ -138,7 +139,8 @@ TEST(SettingsExport, LooksLikeTheFile) {
             R"("congestion_control":"auto","any_address":0},)"
             R"("kfi":{"library":"libcxi.so.1","interfaces":[]},)"
             R"("o2ib":{"connections":1024,"nis":0},)"
-            R"("selftest":{"enable":0,"session_timeout_sec":100,"client_mib":64,)"
+            R"("selftest":{"enable":0,"session_timeout_sec":100,"rpc_timeout_sec":64,)"
+            R"("client_mib":64,)"
             R"("client_requests":1024,"server_mib":32},)"
             R"("log":{"level":"info"},)"
             R"("metrics":{"listen":""}}})");
