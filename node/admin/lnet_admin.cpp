@@ -39,7 +39,7 @@ Outcome<void> follow_links(runtime::LinkWatch& watch, runtime::EventLoop& loop,
   return told;
 }
 
-LnetAdmin::LnetAdmin(runtime::Log& log) : log_(log) {}
+LnetAdmin::LnetAdmin(runtime::Log& log) : log_(log), recovery_log_(log) {}
 LnetAdmin::~LnetAdmin() = default;
 
 FamilyHost* LnetAdmin::host_of(std::string_view family) {
@@ -80,6 +80,8 @@ Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
   wait_for_gateways();
   load_timer_ = loop_->add_timer(LoadMetrics::kPeriod, LoadMetrics::kPeriod,
                                  [this] { renew_load_metrics(); });
+  recovery_timer_ =
+      loop_->add_timer(RecoveryLog::kPeriod, RecoveryLog::kPeriod, [this] { say_recovery(); });
   return {};
 }
 
@@ -123,6 +125,7 @@ void LnetAdmin::tell_of_routes(runtime::Log& log) {
 void LnetAdmin::close() {
   if (desk_ == nullptr) return;
   loop_->cancel_timer(load_timer_);
+  loop_->cancel_timer(recovery_timer_);
   if (running_ && links_unwatched_.empty()) loop_->remove(link_watch_.descriptor());
   desk_->close();
 }

@@ -24,6 +24,7 @@
 #include "node/watch/lnd_metrics.hpp"
 #include "node/watch/load_metrics.hpp"
 #include "node/watch/reach_watch.hpp"
+#include "node/watch/recovery_log.hpp"
 #include "node/watch/refusal_watch.hpp"
 #include "node/watch/scarce_watch.hpp"
 #include "node/watch/starving_board.hpp"
@@ -177,6 +178,7 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   void wait_for_gateways();
   void stop_waiting_for_gateways();
   void renew_load_metrics();
+  void say_recovery();
   void look_for_scarce();
   void add_causes(std::vector<lnet::NetReport>& nets) const;
   void add_troubles(std::vector<lnet::PeerReport>& peers) const;
@@ -203,6 +205,9 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   std::shared_ptr<std::atomic<bool>> awaits_gateways_;  // the coordinator's shard looks at it
   runtime::EventLoop::TimerId load_timer_ = runtime::EventLoop::TimerId::kNone;
   bool asking_for_load_ = false;
+  RecoveryLog recovery_log_;
+  runtime::EventLoop::TimerId recovery_timer_ = runtime::EventLoop::TimerId::kNone;
+  bool asking_for_recovery_ = false;
   std::vector<ScarceWatch> scarce_;  // by shard
   StarvingBoard starving_;
   ReachWatch reach_;

@@ -98,6 +98,15 @@ void LnetAdmin::recovery(Reply<lnet::RecoveryReport> reply) {
       std::move(reply));
 }
 
+void LnetAdmin::say_recovery() {
+  if (state_ != State::kUp || asking_for_recovery_) return;
+  asking_for_recovery_ = true;
+  recovery([this](Outcome<lnet::RecoveryReport>&& report) {
+    asking_for_recovery_ = false;
+    if (report) recovery_log_.say(*report, loop_->now());
+  });
+}
+
 void LnetAdmin::cpts_of(std::vector<lnet::Nid> nids,
                         Reply<std::vector<std::optional<std::uint16_t>>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));

@@ -25,6 +25,8 @@ def case_what_a_peers_interface_drops_goes_to_another(site):
         assert peer_nis(a)[SECOND["b"]]["health stats"]["health value"] < FULL
         recovering = a.json("debug", "recovery", "--peer")
         assert list(recovering["Peer NI recovery"].values()) == [SECOND["b"]], recovering
+        line = f"1 peer NIs in recovery (showing 1): {SECOND['b']}"
+        eventually("the log has it in the kernel's words", lambda: line in a.output())
         works(a, "fault", "drop", "del", "--all")
         eventually("it is well again", lambda: peer_nis(a)[SECOND["b"]]["health stats"]["health value"] == FULL)
         eventually("nobody is pinged any more", lambda: not a.json("debug", "recovery", "--peer"))
