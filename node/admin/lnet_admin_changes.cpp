@@ -330,19 +330,9 @@ void LnetAdmin::set_peer_ni(lnet::PeerNiChange change, Reply<void> done) {
         desk_->attempt(
             0,
             [change](lnet::Node& node) -> Outcome<Progress> {
-              auto& directory = node.coordinator().directory();
-              bool found = change.all;
-              directory.for_each([&](lnet::PeerRecord& peer) {
-                for (lnet::PeerNi* const ni : peer.seen().nis) {
-                  if (!change.all && (!change.nid || *change.nid != ni->nid)) continue;
-                  found = true;
-                  if (change.health) ni->health.set(*change.health);
-                  node.coordinator().want_well(*ni);
-                  if (change.state) peer.set_state(*change.state);
-                }
-              });
-              if (found) return Progress::kDone;
-              return failure(Errc::kNotFound, "no peer has this NID");
+              if (auto changed = change_peer_nis(node.coordinator(), change); !changed)
+                return std::unexpected(std::move(changed.error()));
+              return Progress::kDone;
             },
             kChangeMax, std::move(ended));
       },

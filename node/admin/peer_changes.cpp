@@ -14,6 +14,7 @@
 #include "lib/lnet/peers/peer_directory.hpp"
 #include "lib/lnet/peers/peer_error.hpp"
 #include "lib/lnet/peers/peer_records.hpp"
+#include "lib/lnet/peers/settable_state.hpp"
 
 namespace plnet::node {
 namespace {
@@ -81,6 +82,17 @@ Outcome<Progress> add_peer(lnet::Node& node, const PeerConfig& peer, const Befor
   return removed;
 }
 
+// Calls `visit` with each peer NI that the change is for, and its peer.
+template <class Visit>
+void for_each_meant(lnet::Coordinator& coordinator, const lnet::PeerNiChange& change,
+                    const Visit& visit) {
+  coordinator.directory().for_each([&](lnet::PeerRecord& peer) {
+    for (lnet::PeerNi* const ni : peer.seen().nis) {
+      if (change.all || (change.nid && *change.nid == ni->nid)) visit(peer, *ni);
+    }
+  });
+}
+
 }  // namespace
 
 // For a peer that stays.
@@ -132,6 +144,28 @@ LnetStep has_nids_step(const Nid& primary, std::vector<Nid> nids) {
             return Progress::kDone;
           },
           .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
+}
+
+Outcome<void> change_peer_nis(lnet::Coordinator& coordinator, const lnet::PeerNiChange& change) {
+  bool found = change.all;
+  std::uint32_t unfit = 0;
+  for_each_meant(coordinator, change, [&](const lnet::PeerRecord& peer, const lnet::PeerNi&) {
+    found = true;
+    if (change.state) unfit |= lnet::unfit_state(peer.state.get(), *change.state);
+  });
+  if (!found) return failure(Errc::kNotFound, "no peer has this NID");
+  if (unfit != 0) {
+    return failure(Errc::kInvalid,
+                   fmt::format("state {:#x}: bits {:#x} follow from what the node does with the "
+                               "peer and cannot be set, expected bits of {:#x}",
+                               *change.state, unfit, lnet::kPeerStateSettable));
+  }
+  for_each_meant(coordinator, change, [&](lnet::PeerRecord& peer, lnet::PeerNi& ni) {
+    if (change.health) ni.health.set(*change.health);
+    if (change.state) peer.set_state(lnet::settable_state(peer.state.get(), *change.state));
+    coordinator.want_well(ni);
+  });
+  return {};
 }
 
 }  // namespace plnet::node

@@ -177,6 +177,11 @@ def case_peers_are_added_shown_changed_and_deleted(site):
         assert (peers(node), works(node, "export", "--backup")) == before, "all or nothing"
         works(node, "peer", "set", "--nid", "10.0.0.6@tcp", "--health", "300")
         assert peers(node)["10.0.0.5@tcp"]["peer ni"][1]["health stats"]["health value"] == 300
+        works(node, "peer", "set", "--nid", "10.0.0.6@tcp", "--state", "1")
+        for state in ("0x80", "0x40", "0xffffffff"):
+            assert "cannot be set" in fails(node, "peer", "set", "--all", "--state", state)
+        assert peers(node)["10.0.0.5@tcp"]["peer state"] == 9, "multi-rail, and configured as before"
+        works(node, "ping", "--timeout", "1", "0@lo")
         works(node, "peer", "del", "--prim_nid", "10.0.0.5@tcp", "--nid", "10.0.0.6@tcp,10.0.0.6@tcp")
         assert len(peers(node)["10.0.0.5@tcp"]["peer ni"]) == 2
         works(node, "peer", "del", "--prim_nid", "10.0.0.5@tcp")

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/lnet/peers/settable_state.hpp"
 #include "tests/unit/node/admin/small_node.hpp"
 
 namespace plnet::node::peer_changes_test {
@@ -102,6 +103,55 @@ TEST(PeerChanges, AtAStartNobodyTurnsAndThereIsRoomYet) {
     nids += still.node->coordinator().peers().find(each) != nullptr ? 1U : 0U;
   }
   EXPECT_EQ(nids, 16U);
+}
+
+TEST(PeerChanges, AStateIsSetButForBitsOfWorkUnderWay) {
+  StillNode still;
+  lnet::Coordinator& coordinator = still.node->coordinator();
+  const lnet::PeerConfig configured{.primary = nid_of("10.0.0.5@tcp"),
+                                    .nids = {nid_of("10.0.0.5@tcp")}};
+  ASSERT_EQ(add_peer_step(configured).act(*still.node).value(), Progress::kDone);
+  const auto peer = [&]() -> lnet::PeerRecord& {
+    return *coordinator.directory().peer_of(configured.primary);
+  };
+  const std::uint32_t before = peer().state.get();
+  ASSERT_TRUE(peer().is(lnet::kPeerConfigured));
+  for (unsigned bit = 0; bit < 32; ++bit) {
+    const std::uint32_t wanted = std::uint32_t{1} << bit;
+    peer().set_state(before);
+    const auto set = change_peer_nis(coordinator, {.nid = configured.primary, .state = wanted});
+    const std::uint32_t after = peer().state.get();
+    if ((wanted & lnet::kPeerStateSettable) != 0) {
+      EXPECT_TRUE(set) << bit;
+      EXPECT_EQ(after, lnet::kPeerConfigured | wanted) << bit;
+    } else if ((wanted & before) != 0) {
+      EXPECT_TRUE(set) << "it has it";
+    } else {
+      ASSERT_FALSE(set) << bit;
+      EXPECT_EQ(set.error().code, Errc::kInvalid);
+      EXPECT_EQ(after, before) << "nothing of it";
+    }
+  }
+  const auto wrong = change_peer_nis(coordinator, {.all = true, .health = 7, .state = 0x80});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().what,
+            "state 0x80: bits 0x80 follow from what the node does with the peer and cannot be set, "
+            "expected bits of 0x206137");
+  EXPECT_NE(coordinator.peers().find(configured.primary)->health.get(), 7);
+}
+
+TEST(PeerChanges, NobodysNidIsNoPeer) {
+  StillNode still;
+  lnet::Coordinator& coordinator = still.node->coordinator();
+  for (const char* const nid :
+       {"10.0.0.99@tcp", "0@lo", "10.0.0.1@tcp", "10.0.0.9@o2ib", "fd00::1@tcp"}) {
+    const auto set = change_peer_nis(coordinator, {.nid = nid_of(nid), .health = 1, .state = 1});
+    ASSERT_FALSE(set) << nid;
+    EXPECT_EQ(set.error().code, Errc::kNotFound) << nid;
+  }
+  EXPECT_FALSE(change_peer_nis(coordinator, {.nid = lnet::Nid::any(), .state = 1}));
+  EXPECT_TRUE(change_peer_nis(coordinator, {.all = true, .state = ~lnet::kPeerStateSettable}))
+      << "there is nobody";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/control/discovery.hpp"
+#include "lib/lnet/peers/settable_state.hpp"
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
 namespace plnet::lnet::discovery_random_test {
@@ -27,7 +28,7 @@ Nid nid_of(std::uint32_t node, std::uint32_t n) {
 
 class Site {
  public:
-  explicit Site(std::uint64_t seed) : network_(seed) {
+  explicit Site(std::uint64_t seed, bool states = false) : network_(seed), states_(states) {
     network_.loss = 0.1;
     network_.send_failure = 0.05;
     network_.delay_max = std::chrono::milliseconds(20);
@@ -62,6 +63,8 @@ class Site {
       } else if (random.chance(0.03)) {
         const auto of = static_cast<std::uint32_t>(random.below(kNodes));
         (void)node.coordinator.delete_peer(nid_of(of, 0), Nid::any());
+      } else if (states_ && random.chance(0.3)) {
+        set_states(node);
       } else {
         const auto to = static_cast<std::uint32_t>(random.below(kNodes));
         const auto n = static_cast<std::uint32_t>(random.below(8));
@@ -69,6 +72,23 @@ class Site {
       }
       turn(std::chrono::milliseconds(random.below(30)));
     }
+  }
+
+  // What `lnetctl peer set --state` does, with all bits or one.
+  void set_states(TestNode& node) {
+    Random& random = network_.random();
+    const auto bits = static_cast<std::uint32_t>(
+        random.chance(0.5) ? random.below(UINT32_MAX) : std::uint64_t{1} << random.below(32));
+    node.coordinator.directory().for_each([&](PeerRecord& peer) {
+      if (random.chance(0.5)) peer.set_state(settable_state(peer.state.get(), bits));
+    });
+  }
+  // What they were told of each other's state is forgotten.
+  void forget() {
+    for (const auto& node : nodes_)
+      node->coordinator.directory().for_each([&](PeerRecord& peer) {
+        peer.set_state(settable_state(peer.state.get(), kPeerMultiRail | kPeerForcePush));
+      });
   }
 
   void calm() {
@@ -134,6 +154,7 @@ class Site {
   }
 
   FakeNetwork network_;
+  const bool states_;
   std::vector<std::unique_ptr<TestParcel>> parcels_;
   std::vector<std::unique_ptr<TestDiscover>> requests_;
   std::vector<std::unique_ptr<TestNode>> nodes_;
@@ -144,6 +165,15 @@ class DiscoveryRandom : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(DiscoveryRandom, WhenLossesStopEverybodyKnowsTheTruth) {
   Site site(GetParam());
   site.disturb(300);
+  site.calm();
+  site.check();
+}
+
+// States that people set are wrong, but do no harm, and pass.
+TEST_P(DiscoveryRandom, StatesThatPeopleSetDoNoHarm) {
+  Site site(GetParam(), true);
+  site.disturb(300);
+  site.forget();
   site.calm();
   site.check();
 }

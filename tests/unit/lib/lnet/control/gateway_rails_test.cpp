@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "lib/lnet/peers/settable_state.hpp"
 #include "tests/unit/lib/lnet/control/gateway_fixture.hpp"
 
 namespace plnet::lnet::gateway_rails_test {
@@ -172,6 +173,30 @@ TEST_F(GatewaysOfSeveralRails, WhatIsSaidOfASilentOneCountsOnceNobodyChecks) {
   gateway_.push(kGateway, kOurs);
   pass(1);
   EXPECT_TRUE(is_up(kGatewayToo));
+}
+
+// `lnetctl peer set --state`, with any bits, of a gateway and those that are no peers of its.
+TEST_F(GatewaysOfSeveralRails, AStateThatPeopleSetPasses) {
+  (void)node_.make_peer(kSecond);
+  add(kFar);
+  add(kFarther);
+  pass(2);
+  Random& random = network_.random();
+  for (int i = 0; i < 300; ++i) {
+    const auto bits = static_cast<std::uint32_t>(
+        random.chance(0.5) ? random.below(UINT32_MAX) : std::uint64_t{1} << random.below(32));
+    node_.coordinator.directory().for_each(
+        [&](PeerRecord& peer) { peer.set_state(settable_state(peer.state.get(), bits)); });
+    gateway_.answers = random.chance(0.8);
+    pass(static_cast<int>(random.between(1, 15)));
+    if (random.chance(0.1)) {
+      ASSERT_TRUE(node_.coordinator.delete_route(kFar, kGateway).has_value());
+      add(kFar);
+    }
+  }
+  gateway_.answers = true;
+  pass(100);
+  EXPECT_TRUE(up(kFar) && up(kFarther));
 }
 
 }  // namespace
