@@ -14,7 +14,7 @@ namespace {
 // What it says of its interfaces is not looked at: the least room that a ping has, which is what
 // the kernel's recovery pings have (LNET_PING_INFO_MIN_SIZE).
 constexpr std::uint32_t kPingInterfaces = 1;
-// Of the interval: 2^31 s are more than any setting.
+// Doublings of the interval: 2^31 s are more than any setting.
 constexpr unsigned kDoublings = 31;
 // Places of the directory that are looked at in one step.
 constexpr std::uint32_t kNumbersAtOnce = 256;
@@ -53,7 +53,7 @@ void PeerRecovery::want(const Nid& nid, Instant now) {
   }
 }
 
-// It may have been found down, or heard of, since its next ping was put off.
+// The NI may have gone down, or been heard of, since its next ping was scheduled.
 void PeerRecovery::want_known(Entry& entry, Instant now) {
   entry.wanted = now;
   const PeerNi* const ni = directory_.find(entry.target.nid);

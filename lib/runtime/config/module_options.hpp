@@ -20,7 +20,7 @@ namespace plnet::runtime {
 
 struct ModuleOptions {
   lnet::NodeConfig config;
-  // Of lnet_selftest, if the text gives them.
+  // Options of lnet_selftest, if the text gives them.
   std::optional<std::uint32_t> session_timeout_sec{};
   std::optional<std::uint32_t> rpc_timeout_sec{};
   // Notes on lines without effect, each "file:line:column: text".
@@ -34,7 +34,7 @@ struct ModuleOptions {
 [[nodiscard]] std::expected<ModuleOptions, ConfigErrors> read_module_options(
     std::string_view text, std::string_view file_name, const lnet::NodeConfig& base = {});
 
-// Puts them into the settings that were the base.
+// Puts all options into the settings that were the base.
 void apply(ModuleOptions options, Settings& settings);
 
 }  // namespace plnet::runtime

@@ -74,7 +74,7 @@ class Site {
     }
   }
 
-  // What `lnetctl peer set --state` does, with all bits or one.
+  // States of `lnetctl peer set --state`, with any bits or one.
   void set_states(TestNode& node) {
     Random& random = network_.random();
     const auto bits = static_cast<std::uint32_t>(
@@ -83,7 +83,7 @@ class Site {
       if (random.chance(0.5)) peer.set_state(settable_state(peer.state.get(), bits));
     });
   }
-  // What they were told of each other's state is forgotten.
+  // Facts that nodes know of each other are forgotten.
   void forget() {
     for (const auto& node : nodes_)
       node->coordinator.directory().for_each([&](PeerRecord& peer) {
