@@ -134,7 +134,7 @@ TEST(PinPlan, MistakesHavePlaces) {
   EXPECT_NE(error_of("rounds: {least: 9, most: 3}\n").find("above most"), std::string::npos);
   EXPECT_NE(error_of("hosts: {client: {on: 'telnet:x'}}\n").find("ssh:HOST"), std::string::npos);
   EXPECT_NE(error_of("hosts: {client: {on: 'ssh:-oProxy'}}\n").find("ssh:HOST"), std::string::npos);
-  EXPECT_NE(error_of("workload: {networks: o2ib}\n").find("takes hosts"), std::string::npos);
+  EXPECT_NE(error_of("workload: {networks: o2ib}\n").find("needs hosts"), std::string::npos);
   EXPECT_NE(error_of("budget: 0\n").find("above zero"), std::string::npos);
   EXPECT_NE(error_of(std::string(3000, '[')), "");
   EXPECT_NE(error_of(std::string("\x00\xff\x01", 3)), "");

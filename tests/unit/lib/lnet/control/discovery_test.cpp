@@ -208,7 +208,7 @@ TEST_F(DiscoveryTest, AQuestionThatMayBeLostWithItsConnectionIsAskedAgain) {
   node_.send(parcel, kTheirs);
   settle(std::chrono::seconds(3));
   EXPECT_EQ(far_.pings, 1);
-  Relaxed<std::uint32_t>& losses = node_.coordinator.directory().find(kTheirs)->losses;
+  auto& losses = node_.coordinator.directory().find(kTheirs)->losses;
   losses.set(1);
   far_.answers = true;
   settle(std::chrono::seconds(2));
@@ -231,7 +231,7 @@ TEST_F(DiscoveryTest, ANodeThatIsLostAgainAndAgainIsNotAskedForEver) {
   far_.answers = false;
   TestParcel parcel;
   node_.send(parcel, kTheirs);
-  for (std::uint32_t i = 1; i < 40; ++i) {
+  for (std::uint16_t i = 1; i < 40; ++i) {
     node_.coordinator.directory().find(kTheirs)->losses.set(i);
     settle(std::chrono::seconds(2));
   }
