@@ -45,6 +45,10 @@ def tidy(tally, together, alone):
     try:
         for outcome in pool.map(one, units):
             found.update(outcome)
+            for path, (clean, text) in outcome.items():
+                if not clean:
+                    first = next((line for line in text.splitlines() if "warning:" in line or "error:" in line), "")
+                    print(f"FAILED tidy.{path} {first}", flush=True)
     finally:
         pool.shutdown(cancel_futures=True)  # ends soon after ./check is told to
     for path, (clean, text) in sorted(found.items()):
