@@ -87,7 +87,9 @@ int report(const CommandLine& line) {
 int recommend_placement(const CommandLine& line) {
   const auto results = read_journal(line.results);
   if (!results) return complain(results.error().what);
-  const auto choice = recommend(*results, analyse(*results), *aim_named(line.aim));
+  const auto aim = aim_named(line.aim);
+  if (!aim) return complain(line.aim + ": no such aim");
+  const auto choice = recommend(*results, analyse(*results), *aim);
   if (!choice) return complain(choice.error().what);
   return print(line.target == "kernel" ? kernel_settings(*results, *choice)
                                        : node_yaml(*results, *choice));
@@ -117,8 +119,9 @@ int check(const CommandLine& line) {
   if (!line.results.empty()) {
     const auto results = read_journal(line.results);
     if (!results) return complain(results.error().what);
-    const auto more =
-        check_results(*placement, *machine, *results, analyse(*results), *aim_named(line.aim));
+    const auto aim = aim_named(line.aim);
+    if (!aim) return complain(line.aim + ": no such aim");
+    const auto more = check_results(*placement, *machine, *results, analyse(*results), *aim);
     findings.insert(findings.end(), more.begin(), more.end());
   }
   bool bad = false;

@@ -99,6 +99,7 @@ Outcome<std::vector<unsigned>> choose_cpus(const Choice& choice, const Machine& 
                                                   wanted, threads.size()));
   }
   std::vector<unsigned> cpus;
+  cpus.reserve(wanted);
   for (std::size_t i = 0; i < wanted; ++i)
     cpus.push_back(threads[i]->cpu);
   return cpus;

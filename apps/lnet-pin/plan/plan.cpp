@@ -128,6 +128,7 @@ Outcome<std::vector<unsigned>> other_cpus(const Sweep& sweep, const Machine& mac
 // Combinations that exist here; the plan gets the others with their reason.
 std::vector<Levels> possible_levels(Plan& plan, const Machine& machine) {
   std::vector<std::size_t> counts;
+  counts.reserve(plan.sweep.factors.size());
   for (const Factor& factor : plan.sweep.factors)
     counts.push_back(factor.levels.size());
   std::vector<Levels> possible;

@@ -82,6 +82,7 @@ class Labels {
         relations[i][j] = relation(i, j);
     }
     std::vector<std::string> bare;
+    bare.reserve(count);
     for (std::size_t i = 0; i < count; ++i)
       bare.push_back(node_label(i, {}, false));
     std::vector<Order> found;
@@ -114,6 +115,7 @@ class Labels {
 
   [[nodiscard]] std::vector<std::string> labels_of(const Order& cpts) const {
     std::vector<std::string> labels;
+    labels.reserve(nodes_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       labels.push_back(node_label(i, cpts, true));
     return labels;
@@ -150,13 +152,11 @@ class Labels {
     if (has(machine_.isolated)) label += 'i';
     if (has(others_)) label += 'o';
     if (!placed) return label;
-    bool first = true;
     for (std::size_t i = 0; i < cpts.size(); ++i) {
       const PinnedCpt& cpt = placement_.cpts[cpts[i]];
       const auto shards = std::ranges::count(cpt.cpus, thread.cpu);
       if (shards > 0) label += fmt::format("c{}*{}", i, shards);
-      if (placement_.busy_neighbour && first && cpts[i] == 0 && cpt.cpus.front() == thread.cpu)
-        label += 'b';
+      if (placement_.busy_neighbour && cpts[i] == 0 && cpt.cpus.front() == thread.cpu) label += 'b';
     }
     if (placement_.interrupt_cpus && has(*placement_.interrupt_cpus)) label += 'q';
     return label;

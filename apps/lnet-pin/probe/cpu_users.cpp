@@ -115,6 +115,7 @@ std::vector<CpuUsers> users_of_cpus(const Machine& machine, const std::string& r
   add_interrupts(at, machine.topology.threads.size(), users);
   add_kernel_threads(at, users);
   std::vector<CpuUsers> all;
+  all.reserve(users.size());
   for (auto& [cpu, each] : users)
     all.push_back(std::move(each));
   return all;

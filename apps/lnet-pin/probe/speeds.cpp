@@ -223,7 +223,7 @@ std::optional<double> clock_ghz(unsigned cpu, Seconds time) {
   double best = 0;
   const auto measure = [&] {
     for (const double end = now_seconds() + time.count(); now_seconds() < end;) {
-      std::uint64_t value = 1;
+      std::uint64_t value = 1;  // NOLINT(misc-const-correctness): the assembly changes it
       const double begin = now_seconds();
       for (unsigned i = 0; i < kAdditions; i += 8) {
         // A chain that no compiler can shorten; the loop's own counting runs beside it.

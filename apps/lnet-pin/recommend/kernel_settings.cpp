@@ -17,6 +17,7 @@ namespace {
 
 std::string cpt_list(const Placement& placement) {
   std::vector<unsigned> numbers;
+  numbers.reserve(placement.cpts.size());
   for (unsigned i = 0; i < placement.cpts.size(); ++i)
     numbers.push_back(i);
   return fmt::format("[{}]", joined(numbers, ","));

@@ -63,9 +63,11 @@ PlacementResult result_of(const Table& table, std::size_t placement, const Boots
   std::vector<double> base;
   std::vector<double> other;
   for (std::size_t round = 0; round < table[placement].size(); ++round) {
-    if (!table.front()[round] || !table[placement][round]) continue;
-    base.push_back(*table.front()[round]);
-    other.push_back(*table[placement][round]);
+    const auto& of_base = table.front()[round];
+    const auto& of_other = table[placement][round];
+    if (!of_base || !of_other) continue;
+    base.push_back(*of_base);
+    other.push_back(*of_other);
   }
   if (placement != 0) result.versus = compare(base, other, how, comparisons);
   return result;
@@ -91,8 +93,9 @@ void add_effects(const Results& results, const Table& table, const Bootstrap& ho
   std::vector<Treatment> treatments;
   for (const std::size_t i : used) {
     Treatment treatment{.levels = results.plan.placements[i].levels, .figures = {}};
-    for (const std::size_t round : rounds)
-      treatment.figures.push_back(*table[i][round]);
+    for (const std::size_t round : rounds) {
+      if (const auto& figure = table[i][round]) treatment.figures.push_back(*figure);
+    }
     // Levels that come to the same placement have the same figures.
     for (const auto& same : results.plan.placements[i].same)
       treatments.push_back({same, treatment.figures});
@@ -108,9 +111,11 @@ void add_overhead(const Results& results, Analysis& analysis) {
   for (const Entry& entry : results.ledger.entries()) {
     ++analysis.measurements;
     analysis.disturbed += entry.disturbed.empty() ? 0 : 1;
-    if (!entry.figures || entry.figures->cpu_seconds.value_or(0) <= 0) continue;
+    if (!entry.figures) continue;
+    const double cpu_seconds = entry.figures->cpu_seconds.value_or(0);
+    if (cpu_seconds <= 0) continue;
     harness += entry.figures->harness_cpu_seconds;
-    node += *entry.figures->cpu_seconds;
+    node += cpu_seconds;
   }
   if (node > 0) analysis.overhead_percent = harness / node * 100;
 }

@@ -17,6 +17,7 @@ namespace {
 
 std::vector<std::string> cpu_names(const Probe& probe) {
   std::vector<std::string> names;
+  names.reserve(probe.cpus.size());
   for (const unsigned cpu : probe.cpus)
     names.push_back(fmt::format("CPU {}", cpu));
   return names;
@@ -25,6 +26,7 @@ std::vector<std::string> cpu_names(const Probe& probe) {
 // A heat map of CPUs and nodes, with one kind of pages.
 std::string memory_map(const Probe& probe, Pages pages, bool latency) {
   std::vector<std::string> nodes;
+  nodes.reserve(probe.machine.topology.nodes.size());
   for (const runtime::NumaNode& node : probe.machine.topology.nodes)
     nodes.push_back(fmt::format("node {}", node.node));
   std::vector<std::vector<double>> values(probe.cpus.size(), std::vector<double>(nodes.size(), 0));

@@ -47,11 +47,13 @@ std::string effects_section(const Results& results, const AimAnalysis& analysis)
     return fmt::format("{}={}", row_of(factors[factor].kind).name, factors[factor].levels[number]);
   };
   std::vector<Bar> bars;
+  bars.reserve(analysis.effects.main.size());
   for (const MainEffect& each : analysis.effects.main)
     bars.push_back({level(each.factor, each.level), each.percent, percent_text(each.percent)});
   std::string html = draw_intervals(
       fmt::format("{}: each level against the first level", row_of(analysis.aim).title), "%", bars);
   std::vector<Bar> together;
+  together.reserve(analysis.effects.interactions.size());
   for (const Interaction& each : analysis.effects.interactions) {
     together.push_back({fmt::format("{} {}", level(each.factor, each.level),
                                     level(each.other_factor, each.other_level)),
@@ -93,7 +95,8 @@ std::optional<double> typical(const Results& results, std::size_t placement,
   std::vector<double> values;
   for (std::size_t round = 0; round < results.ledger.rounds(); ++round) {
     const Figures* const figures = results.ledger.find(placement, round);
-    if (figures != nullptr && figures->*value) values.push_back(*(figures->*value));
+    if (figures == nullptr) continue;
+    if (const std::optional<double>& figure = figures->*value) values.push_back(*figure);
   }
   if (values.empty()) return std::nullopt;
   return median_of(std::move(values));
@@ -125,7 +128,7 @@ std::string placement_table(const Results& results, const Analysis& analysis) {
       "<th>busy cores<th>duty %<th>longest turn µs<th>hops<th>remote buffers<th>preempted<th>"
       "instructions a cycle</tr></thead><tbody>";
   const auto number = [](const std::optional<double>& value, int digits) {
-    return value ? cell(fmt::format("{:.{}f}", *value, digits), *value) : cell("–", -1);
+    return value ? cell(fmt::format("{:.{}f}", *value, digits), value) : cell("–", -1);
   };
   for (std::size_t i = 0; i < results.plan.placements.size(); ++i) {
     const auto& placement = results.plan.placements[i];

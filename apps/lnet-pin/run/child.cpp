@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -72,6 +73,7 @@ Outcome<std::unique_ptr<Child>> Child::start(const ChildPlan& plan) {
   std::unique_ptr<Child> child(new Child());
   child->input_ = runtime::Descriptor(ends[1]);
   std::vector<char*> words;
+  words.reserve(plan.words.size() + 1);
   for (const std::string& word : plan.words)
     words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -123,13 +125,14 @@ Outcome<std::string> run_command(const std::vector<std::string>& words) {
   auto child = Child::start({.words = words, .output = path});
   if (!child) return std::unexpected(std::move(child.error()));
   (*child)->close_input();
-  while (!(*child)->ended())
+  std::optional<int> status = (*child)->ended();
+  for (; !status; status = (*child)->ended())
     std::this_thread::sleep_for(kChildLook);
   std::string said = text_so_far(path);
   (void)::unlink(path.c_str());
-  if (const int status = *(*child)->ended(); status != 0) {
+  if (*status != 0) {
     return failure(Errc::kIo,
-                   fmt::format("{} ended with {}: {}", spoken(words), status, last_line(said)));
+                   fmt::format("{} ended with {}: {}", spoken(words), *status, last_line(said)));
   }
   return said;
 }

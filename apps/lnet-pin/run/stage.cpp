@@ -294,9 +294,10 @@ Outcome<void> LabStage::await_engine(Engine& engine, Nodes& nodes, NodeWatch* wa
       }
     }
     if (!next) return std::unexpected(next.error());
-    if (!*next) return {};
-    while (clock_.now() < **next && !stopped_())
-      std::this_thread::sleep_for(std::min<Duration>(kNap, **next - clock_.now()));
+    const std::optional<Instant>& when = *next;
+    if (!when) return {};
+    while (clock_.now() < *when && !stopped_())
+      std::this_thread::sleep_for(std::min<Duration>(kNap, *when - clock_.now()));
     if (stopped_()) return failure(Errc::kCancelled, "interrupted");
   }
 }

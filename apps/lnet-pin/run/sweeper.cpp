@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-pin/stats/bootstrap.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/random.hpp"
 
 namespace plnet::pin {
@@ -46,7 +47,9 @@ class Sweeper {
 
   static Outcome<Ending> unwrap(Step& step) {
     if (!step) return std::unexpected(std::move(step.error()));
-    return **step;
+    const std::optional<Ending>& ending = *step;
+    PLNET_CHECK(ending.has_value(), "a step without an ending goes on");
+    return *ending;
   }
 
   Step measure(std::size_t placement, std::size_t round) {
@@ -106,8 +109,9 @@ bool Ledger::has(std::size_t placement, std::size_t round) const {
 
 const Figures* Ledger::find(std::size_t placement, std::size_t round) const {
   const auto at = last_.find({placement, round});
-  if (at == last_.end() || !entries_[at->second].figures) return nullptr;
-  return &*entries_[at->second].figures;
+  if (at == last_.end()) return nullptr;
+  const std::optional<Figures>& figures = entries_[at->second].figures;
+  return figures ? &*figures : nullptr;
 }
 
 std::vector<double> Ledger::throughput(std::size_t placement) const {

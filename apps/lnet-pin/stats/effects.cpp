@@ -130,11 +130,12 @@ class Model {
         result.unknown.push_back(factor);
     }
     if (known_.empty()) return;
-    const Matrix solver = *solver_of(additive(known_));
+    const auto solver = solver_of(additive(known_));
+    PLNET_CHECK(solver.has_value(), "each factor was tried as it came");
     std::size_t row = 1;
     for (const std::size_t factor : known_) {
       for (std::size_t level = 1; level < levels_[factor]; ++level)
-        result.main.push_back({factor, level, percent_of(solver[row++])});
+        result.main.push_back({factor, level, percent_of((*solver)[row++])});
     }
   }
 

@@ -16,6 +16,12 @@ constexpr unsigned kBisections = 60;
 constexpr double kFarthest = 1e6;  // beyond every quantile that is asked for
 constexpr unsigned kPanels = 100;
 
+// std::lgamma() writes the sign to a variable of the process.
+double log_gamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
 // P(0 < T < t). With t = sqrt(freedom) tan(angle) the density becomes a power of a cosine, which
 // Simpson's rule integrates to more digits than an interval of measurements needs.
 double student_half(double t, double freedom) {
@@ -26,8 +32,8 @@ double student_half(double t, double freedom) {
     const double weight = i == 0 || i == kPanels ? 1 : (i % 2 == 1 ? 4 : 2);
     sum += weight * std::pow(std::cos(i * step), freedom - 1);
   }
-  const double scale = std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2)) /
-                       std::sqrt(std::numbers::pi);
+  const double scale =
+      std::exp(log_gamma((freedom + 1) / 2) - log_gamma(freedom / 2)) / std::sqrt(std::numbers::pi);
   return scale * sum * step / 3;
 }
 

@@ -146,8 +146,8 @@ std::vector<ConsoleCall> batch_and_node_calls() {
 
 std::vector<ConsoleCall> console_calls() {
   std::vector<ConsoleCall> all = session_and_group_calls();
-  for (ConsoleCall& call : batch_and_node_calls())
-    all.push_back(std::move(call));
+  const std::vector<ConsoleCall> more = batch_and_node_calls();
+  all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

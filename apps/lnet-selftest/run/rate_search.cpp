@@ -56,6 +56,7 @@ std::optional<double> RateSearch::next() const {
     return std::sqrt(*good_ * *bad_);
   }
   if (good_) return *good_ < top_ ? std::optional(std::min(*good_ * kFactor, top_)) : std::nullopt;
+  if (!bad_) return std::nullopt;
   return *bad_ > lowest_ ? std::optional(std::max(*bad_ / kFactor, lowest_)) : std::nullopt;
 }
 

@@ -16,9 +16,9 @@ class SectionValues {
  public:
   template <class S>
   [[nodiscard]] const S& of() const {
-    static const S kDefaults{};
+    static const S defaults{};
     const auto found = values_.find(S::kSection);
-    return found == values_.end() ? kDefaults : *checked<S>(std::any_cast<S>(&found->second.value));
+    return found == values_.end() ? defaults : *checked<S>(std::any_cast<S>(&found->second.value));
   }
   template <class S>
   [[nodiscard]] S& of() {
