@@ -34,7 +34,7 @@ TSAN = Tree("tsan", "clang++-19", *UNITY, "-Db_sanitize=thread", "-Db_lundef=fal
 # Each source by itself: the product as users get it, tests and benchmarks as quickly as can be.
 ALONE = Tree("alone", "g++", "-Dtests=false", "-Dbenchmarks=false")
 ALONE_TESTS = Tree("alone-tests", "g++", "-Doptimization=0")
-# Nothing is compiled here: clang-tidy reads the commands.
+# Only generated headers are built here: clang-tidy reads the commands.
 TIDY = Tree("tidy", "clang++-19", *UNITY, "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
 TIDY_ALONE = Tree("tidy-alone", "clang++-19", "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
 
@@ -65,11 +65,11 @@ class TidyJob:
         pass
 
     def run(self, tally, _):
-        words = TIDY.configure() or TIDY_ALONE.configure()
-        if words is not None:
-            tally.say("build.tidy", words)
-        else:
-            tidy.tidy(tally, TIDY.path, TIDY_ALONE.path)
+        for tree in (TIDY, TIDY_ALONE):
+            headers = tree.generated_headers()
+            if headers and not tree.build(tally, "generated headers", headers):
+                return
+        tidy.tidy(tally, TIDY.path, TIDY_ALONE.path)
 
 
 class Stage:

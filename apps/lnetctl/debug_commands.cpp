@@ -18,8 +18,9 @@ namespace {
 // The columns of the line that a kernel writes into its log.
 std::string peer_line(const Json& ni) {
   const auto number = [&](const char* name) { return ni.value(name, std::int64_t{0}); };
-  std::string line = fmt::format("{:<24} {:>4} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {}\n", "nid",
-                                 "refs", "state", "max", "rtr", "min", "tx", "min", "queue");
+  const std::string line =
+      fmt::format("{:<24} {:>4} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {}\n", "nid", "refs", "state",
+                  "max", "rtr", "min", "tx", "min", "queue");
   return line + fmt::format("{:<24} {:4} {:>5} {:5} {:5} {:5} {:5} {:5} {}\n",
                             ni.value("nid", std::string()), number("refcount"),
                             ni.value("state", std::string()), number("max_ni_tx_credits"),

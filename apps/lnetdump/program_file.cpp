@@ -82,7 +82,7 @@ Outcome<Instructions> read_object(const std::string& path, std::string_view /*by
 
 Outcome<std::string> read_program(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file.good() && !file.eof()) return failure(Errc::kIo, path + ": cannot be read");
   if (bytes.size() > kFileBytesMax) return failure(Errc::kTooBig, path + ": larger than 4 MiB");
   const auto program =

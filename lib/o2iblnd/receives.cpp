@@ -168,7 +168,7 @@ bool Receives::offer(Connection& connection, Rx& rx, const Message& message) {
   environment_.count(one->kind == Kind::kImmediate    ? Id::kReceivedImmediates
                      : one->kind == Kind::kPutRequest ? Id::kReceivedPuts
                                                       : Id::kReceivedGets);
-  Peer& peer = *connection.peer;
+  const Peer& peer = *connection.peer;
   one->decision = environment_.core.on_header({.header = one->header,
                                                .from = peer.nid,
                                                .link = peer.link,

@@ -53,8 +53,9 @@ Outcome<Progress> delete_nid(lnet::Node& node, const Nid& primary, const Nid& ni
 using Before = std::shared_ptr<std::optional<lnet::PeerFound>>;
 
 Outcome<Progress> put_back(lnet::Node& node, const Nid& primary, const Before& before) {
-  if (!*before) return Progress::kDone;
-  return judged_gone(node.coordinator().put_back_peer(primary, **before), primary);
+  const std::optional<lnet::PeerFound>& found = *before;
+  if (!found) return Progress::kDone;
+  return judged_gone(node.coordinator().put_back_peer(primary, *found), primary);
 }
 
 // The step adopts a discovered peer as it is, without asking for its ping buffer again. A gateway

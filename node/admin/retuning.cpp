@@ -64,7 +64,8 @@ void retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config, Reply<void
   std::vector<Retuned> nis;
   for (const NetConfig& net : config.nets) {
     for (const NiConfig& ni : net.nis) {
-      auto resolved = ni.nid ? host.resolve(net.net, ni) : Outcome<ResolvedNi>(ResolvedNi{});
+      if (!ni.nid) continue;
+      auto resolved = host.resolve(net.net, ni);
       if (!resolved || resolved->family == nullptr) continue;  // not on this machine any more
       FamilyHost& family = host.families().host_of(*resolved->family);
       family.rules()->keep_in_force(ni, resolved->setup);

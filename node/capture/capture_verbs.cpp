@@ -73,7 +73,7 @@ Outcome<CaptureOrder> order_of(const Args& args, const Caller& caller) {
   if (!kib) return std::unexpected(kib.error());
   order.ring_bytes = std::bit_ceil(static_cast<std::size_t>(kib->value_or(kRingKibDefault)) << 10U);
   const std::string keep = runtime::text_arg(args, "keep");
-  if (keep != "" && keep != "newest" && keep != "oldest") {
+  if (!keep.empty() && keep != "newest" && keep != "oldest") {
     return failure(Errc::kInvalid, "keep: '" + keep + "'; expected newest or oldest");
   }
   order.keep = keep == "oldest" ? trace::Keep::kOldest : trace::Keep::kNewest;
@@ -113,7 +113,7 @@ VerbReply show_captures(const Captures* captures) {
 
 }  // namespace
 
-void add_capture_verbs(runtime::VerbTable& verbs, std::function<Captures*()> captures) {
+void add_capture_verbs(runtime::VerbTable& verbs, const std::function<Captures*()>& captures) {
   verbs.add(runtime::kCaptureVerbs["capture start"],
             [captures](const Args& args, const Caller& caller) -> VerbReply {
               return start_capture(captures(), args, caller);

@@ -11,6 +11,6 @@ namespace plnet::node {
 class Captures;
 
 // `captures`: null while the node starts or ends.
-void add_capture_verbs(runtime::VerbTable& verbs, std::function<Captures*()> captures);
+void add_capture_verbs(runtime::VerbTable& verbs, const std::function<Captures*()>& captures);
 
 }  // namespace plnet::node

@@ -126,8 +126,8 @@ Outcome<std::unique_ptr<Captures::Capture>> Captures::make(CaptureOrder order) c
         made->memory.ring(shard),
         {.keep = made->order.keep, .shard = shard, .reader_cursor = made->memory.cursor(shard)});
     if (!ring) return failure(ring.error(), "a ring has a power of two of bytes, 64 KiB to 1 GiB");
-    made->shards.push_back(std::make_unique<trace::ShardCapture>(
-        std::move(*ring), made->order.filter.get(), made->order.snap_bytes));
+    made->shards.push_back(std::make_unique<trace::ShardCapture>(*ring, made->order.filter.get(),
+                                                                 made->order.snap_bytes));
   }
   return made;
 }
@@ -184,6 +184,7 @@ void Captures::publish(std::unique_ptr<Capture> ended) {
   const auto slots = parts_.host.taps();
   for (unsigned shard = 0; shard < shards(); ++shard) {
     std::vector<trace::ShardCapture*> wanted;
+    wanted.reserve(captures_.size());
     for (const auto& capture : captures_)
       wanted.push_back(capture->shards[shard].get());
     std::unique_ptr<lnet::MessageTap> tap;

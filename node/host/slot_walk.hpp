@@ -31,7 +31,7 @@ template <class Of, class Host>
 struct SlotWalk {
   struct Row {
     lnet::Nid local;
-    unsigned shard;
+    unsigned shard = 0;
     typename Of::Seen seen;
   };
 

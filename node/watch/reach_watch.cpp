@@ -83,7 +83,7 @@ void ReachWatch::lose(const lnet::PeerNews& news, Instant now, const Explain& ex
   if (!takes_line(known, now)) return lost_.add(news.nid);
   const std::string nid = text_of(news.nid);
   const std::string ni = text_of(news.ni);
-  const std::string cause(text_of(*news.trouble));
+  const std::string cause(text_of(news.trouble.value_or(Errc::kIo)));
   const std::string check = explain(news);
   if (news.silent) {
     log.write(kLost, {nid, ni, std::to_string(whole_seconds(*news.silent)), cause, check});
@@ -136,9 +136,10 @@ Json ReachWatch::warnings(Instant now, const Explain& explain) const {
     const std::string nid = text_of(known->news.nid);
     std::optional<Duration> silent;
     if (known->heard_at) silent = now - *known->heard_at;
-    all.push_back(warning(fmt::format("{} cannot be reached", nid),
-                          trouble_text(*known->news.trouble, silent, explain(known->news)),
-                          fmt::format("lnetctl route explain '*' {}", nid)));
+    all.push_back(
+        warning(fmt::format("{} cannot be reached", nid),
+                trouble_text(known->news.trouble.value_or(Errc::kIo), silent, explain(known->news)),
+                fmt::format("lnetctl route explain '*' {}", nid)));
   }
   const std::uint64_t unreachable = counters_.get(ReachNow::Id::kUnreachable);
   if (unreachable > all.size()) {

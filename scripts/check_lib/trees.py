@@ -104,6 +104,12 @@ class Tree:
         return [os.path.relpath(target["filename"][0], self.path) for target in json.loads(listed.stdout)
                 if target["type"] != "static library" and os.path.relpath(target["defined_in"], ROOT).startswith(folders)]
 
+    def generated_headers(self):
+        """As ninja names them; clang-tidy reads them."""
+        self.configure()
+        listed = self._run(["ninja", "-C", str(self.path), "-t", "targets", "all"], check=True)
+        return [name for name in (line.split(":")[0] for line in listed.stdout.splitlines()) if name.endswith(".h")]
+
     def programs_of_suite(self, suite):
         """The programs that the tests of a suite run."""
         self.configure()

@@ -68,7 +68,7 @@ std::unexpected<Error> probe_failure(const char* step, int number) {
 }  // namespace
 
 struct KernelSource::Parts {
-  std::unique_ptr<lnet_probe, DestroyProbes> probes;
+  std::unique_ptr<lnet_probe, DestroyProbes> probes{};
   std::unique_ptr<ring_buffer, FreeRing> ring;
   std::int64_t wall_offset_ns = 0;
   // State of the drain() under way.

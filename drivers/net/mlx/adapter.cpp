@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <system_error>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -36,7 +37,8 @@ bool set_nonblocking(int descriptor) {
 }
 
 std::unexpected<Error> verbs_failure(const char* call, int number) {
-  return failure(errc_of_errno(number), std::string(call) + ": " + std::strerror(number));
+  return failure(errc_of_errno(number),
+                 std::string(call) + ": " + std::generic_category().message(number));
 }
 
 Outcome<std::unique_ptr<Adapter>> Adapter::open(std::uint32_t address, const ArenaTable& arenas) {

@@ -22,7 +22,7 @@ constexpr int kRejectByConsumer = 28;
 
 Ipv4Endpoint endpoint_of(const sockaddr* address) {
   if (address->sa_family != AF_INET) return {};
-  sockaddr_in ipv4;
+  sockaddr_in ipv4{};
   std::memcpy(&ipv4, address, sizeof ipv4);
   return {.address = ntohl(ipv4.sin_addr.s_addr), .port = ntohs(ipv4.sin_port)};
 }

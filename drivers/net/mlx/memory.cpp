@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <system_error>
 
 namespace plnet::mlx {
 namespace {
@@ -19,7 +20,8 @@ std::uint64_t parts_of(const Arena& arena) {
 
 Outcome<void> Memory::enter(ibv_pd& domain) {
   domain_ = &domain;
-  for (ArenaId i = 0; i < arenas_.count(); ++i) {
+  for (std::size_t at = 0; at < arenas_.count(); ++at) {
+    const auto i = static_cast<ArenaId>(at);
     const Arena& arena = arenas_.arena(i);
     Registered& of = registered_[i];
     if (arena.mapped_on_demand) continue;
@@ -31,7 +33,7 @@ Outcome<void> Memory::enter(ibv_pd& domain) {
     if (of.region == nullptr) {
       const int number = errno;
       return failure(errc_of_errno(number),
-                     std::string("ibv_reg_mr: ") + std::strerror(number) +
+                     std::string("ibv_reg_mr: ") + std::generic_category().message(number) +
                          "; `ulimit -l` has to allow all of the node's memory to be locked");
     }
     of.keys = {.local = of.region->lkey, .remote = of.region->rkey};
@@ -40,7 +42,8 @@ Outcome<void> Memory::enter(ibv_pd& domain) {
 }
 
 void Memory::leave() {
-  for (ArenaId i = 0; i < arenas_.count(); ++i) {
+  for (std::size_t at = 0; at < arenas_.count(); ++at) {
+    const auto i = static_cast<ArenaId>(at);
     Registered& of = registered_[i];
     if (of.region != nullptr) (void)ibv_dereg_mr(of.region);
     const std::uint64_t parts = of.parts == nullptr ? 0 : parts_of(arenas_.arena(i));

@@ -22,8 +22,10 @@ std::size_t Rx::post(Connection& connection, std::span<const ReceiveRequest> bur
 }
 
 std::size_t Rx::post_some(Connection& connection, std::span<const ReceiveRequest> burst) {
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): those in use are filled
   std::array<ibv_recv_wr, kAtATime> requests;
   std::array<ibv_sge, kAtATime> pieces;
+  // NOLINTEND(cppcoreguidelines-pro-type-member-init)
   for (std::size_t i = 0; i < burst.size(); ++i) {
     const Fragment& buffer = burst[i].buffer;
     const auto number = connection.receives.next() + static_cast<std::uint32_t>(i);

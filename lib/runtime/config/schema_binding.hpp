@@ -173,6 +173,7 @@ consteval Binding records() {
 
 }  // namespace plnet::runtime::binding
 
+// NOLINTBEGIN(bugprone-macro-parentheses): members and types take none
 #define PLNET_MEMBER(member) [](auto& record) -> auto& { return record.member; }
 #define PLNET_FIELD(Record, member) ::plnet::runtime::binding::field<Record, PLNET_MEMBER(member)>()
 #define PLNET_TRUTH(Record, member) ::plnet::runtime::binding::truth<Record, PLNET_MEMBER(member)>()
@@ -191,3 +192,4 @@ consteval Binding records() {
 // For Key::origin.
 #define PLNET_ORIGIN(Record, member) \
   [](void* record) -> ::plnet::runtime::Origin& { return static_cast<Record*>(record)->member; }
+// NOLINTEND(bugprone-macro-parentheses)

@@ -51,7 +51,7 @@ ParseResult read(const Schema& schema, std::string_view text, std::string_view f
   const Document defaults;
   DocumentReader reader(errors, mode);
   reader.read_mapping(*tree, schema.keys(), &document, &defaults, "");
-  Settings& settings = document.settings;
+  const Settings& settings = document.settings;
   std::vector<SettingsIssue> issues;
   if (mode == ReadMode::kReset) {
     remove_items(document, base.lnet, issues);

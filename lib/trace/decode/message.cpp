@@ -14,7 +14,7 @@ Content content_of(const Record& record) {
     return {};
   }
   if (!record.is(lnet::MessageType::kPut)) return {};
-  const std::uint32_t portal = *record.portal();
+  const std::uint32_t portal = record.portal().value_or(0);  // each PUT has one
   switch (use_of(portal)) {
     case PortalUse::kLnet:
       if (auto view = lnet::PingView::parse(payload)) return *view;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/wire/header.hpp"
 
@@ -123,7 +124,10 @@ ExpressionParser::Index ExpressionParser::parse_word(std::string_view word, std:
     if (!same_word(known.word, word)) continue;
     const Field& field = *find_filter_field(known.field);
     FilterTerm term{.field = &field, .offset = field.offset, .value = Presence{}};
-    if (!known.value.empty()) term.value = *parse_field_value(field, known.value);
+    if (known.value.empty()) return add_term(std::move(term));
+    auto value = parse_field_value(field, known.value);
+    PLNET_CHECK(value.has_value(), "the table has values of its fields");
+    term.value = std::move(*value);
     return add_term(std::move(term));
   }
   return text_.expected("a field: " + all_fields(), begin);

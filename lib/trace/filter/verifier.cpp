@@ -117,10 +117,10 @@ class Verifier {
 std::optional<std::string> Verifier::go_to(std::size_t at) {
   if (at >= program_.size()) return "the program goes on behind its last instruction";
   if (second_[at]) return "a jump leads into the middle of an instruction";
-  if (states_[at]) {
-    states_[at]->meet(now_);
+  if (auto& state = states_[at]) {
+    state->meet(now_);
   } else {
-    states_[at] = now_;
+    state = now_;
   }
   return std::nullopt;
 }
@@ -281,10 +281,11 @@ Outcome<BpfProgram> Verifier::run() {
   start.registers[kFrame] = {Value::Kind::kStack};
   for (std::size_t at = 0; at < program_.size(); ++at) {
     if (second_[at]) continue;
-    if (!states_[at]) {
+    const auto& state = states_[at];
+    if (!state) {
       return failure(Errc::kNotPermitted, fmt::format("instruction {}: no path leads here", at));
     }
-    now_ = *states_[at];
+    now_ = *state;
     if (const auto refused = look(at)) {
       return failure(Errc::kNotPermitted, fmt::format("instruction {}: {}", at, *refused));
     }

@@ -196,7 +196,7 @@ Paired PairUp::on_lnet(const Message& message) {
     return on_reply(message, entry);
   }
   Entry& entry = begin(message, ExchangeKind::kLnet, own, record.header.type);
-  const bool is_rpc = use_of(*record.portal()) == PortalUse::kBulk;
+  const bool is_rpc = use_of(record.portal().value_or(0)) == PortalUse::kBulk;
   const std::uint64_t bits = record.match_bits().value_or(0);
   const Key bulk = key(is_rpc ? ExchangeKind::kRpc : ExchangeKind::kSelftest,
                        record.header.destination, is_rpc ? rpc_group(bits) : bits);

@@ -23,7 +23,7 @@ class ShardCapture {
  public:
   // `filter`: null for all messages; outlives this. `snap_bytes`: of each payload, 0 for none.
   ShardCapture(RingWriter ring, const RecordFilter* filter, std::uint32_t snap_bytes)
-      : ring_(std::move(ring)), filter_(filter), snap_bytes_(snap_bytes) {}
+      : ring_(ring), filter_(filter), snap_bytes_(snap_bytes) {}
 
   [[nodiscard]] const RecordFilter* filter() const { return filter_; }
   [[nodiscard]] std::uint32_t snap_bytes() const { return snap_bytes_; }

@@ -22,8 +22,8 @@ using o2iblnd::RejectReason;
 constexpr std::size_t kWaitingMax = 256;
 
 std::string why_not_listening(Errc cause, const Ipv4Endpoint& local) {
-  const std::string what = fmt::format("port {} of the connection manager on {}: {}", local.port,
-                                       ipv4_text(local.address), text_of(cause));
+  std::string what = fmt::format("port {} of the connection manager on {}: {}", local.port,
+                                 ipv4_text(local.address), text_of(cause));
   if (cause == Errc::kBusy)
     return what +
            "; another plnet or the kernel's ko2iblnd listens there (`lnetctl net show`, "

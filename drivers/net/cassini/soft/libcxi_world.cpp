@@ -26,6 +26,7 @@ constexpr std::size_t kConfigMax = 65536;
 
 std::vector<Nic*> make_nics(Fabric& fabric, const SoftConfig& config) {
   std::vector<Nic*> nics;
+  nics.reserve(config.addresses.size());
   for (const NicAddress address : config.addresses)
     nics.push_back(&fabric.add({.address = address}));
   return nics;
