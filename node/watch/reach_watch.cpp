@@ -118,10 +118,19 @@ void ReachWatch::step(Instant now, std::uint64_t unreachable, runtime::Log& log)
   if (lost_.peers > 0) log.write(kMoreLost, {std::to_string(lost_.peers), lost_.examples, kSee});
   if (found_.peers > 0) log.write(kMoreBack, {std::to_string(found_.peers), found_.examples});
   lost_ = found_ = {};
+  if (unreachable == 0) forget_stale(now);
   std::erase_if(known_, [now](const auto& entry) {
     const Known& known = entry.second;
     return !known.news.trouble && (!known.named_at || now - *known.named_at >= kQuiet);
   });
+}
+
+// News of a return finds no room if very many come at a time, and overtakes that of the loss if
+// another shard tells it. The counts of the shards are exact.
+void ReachWatch::forget_stale(Instant now) {
+  for (auto& [nid, known] : known_) {
+    if (known.lost_at + kWindow <= now) known.news.trouble.reset();
+  }
 }
 
 Json ReachWatch::warnings(Instant now, const Explain& explain) const {

@@ -64,7 +64,7 @@ class ReachWatch {
   void lose(const lnet::PeerNews& news, Instant now, const Explain& explain, runtime::Log& log);
   void find(const lnet::PeerNews& news, Instant now, runtime::Log& log);
   [[nodiscard]] bool takes_line(Known& known, Instant now);
-  void forget_old(Instant now);
+  void forget_stale(Instant now);
 
   std::unordered_map<lnet::Nid, Known, lnet::NidHash> known_;
   Counters<ReachNow> counters_;

@@ -133,6 +133,16 @@ TEST_F(Reach, OneThatTheNodeForgetsIsNoWarning) {
   EXPECT_TRUE(watch.warnings(now, explain).empty());
 }
 
+TEST_F(Reach, ALossWhoseEndWasNotToldIsNoWarningForEver) {
+  unreachable = 1;
+  lose(2);
+  pass(ReachWatch::kWindow);
+  EXPECT_EQ(watch.warnings(now, explain).size(), 1U) << "the node counts it";
+  unreachable = 0;
+  pass(ReachWatch::kWindow);
+  EXPECT_TRUE(watch.warnings(now, explain).empty());
+}
+
 TEST_F(Reach, PeersBeyondTheTableAreCounted) {
   for (std::uint32_t host = 0; host < ReachWatch::kKnownMax + 10; ++host)
     lose(host);
