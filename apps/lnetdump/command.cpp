@@ -26,6 +26,7 @@ int status_of(int waited) {
 
 Outcome<Command> Command::start(const std::vector<std::string>& words, int stdout_to) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words)
     arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

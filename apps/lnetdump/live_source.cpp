@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/mman.h>
 
+#include "lib/base/check.hpp"
 #include "lib/runtime/control/client.hpp"
 #include "lib/runtime/verbs/capture_rows.hpp"
 
@@ -106,6 +107,7 @@ Outcome<LiveSource> LiveSource::open(const LiveOptions& options, const Clock& cl
 // The ring with the earliest message; null: none may be handed over yet.
 Outcome<LiveSource::Ring*> LiveSource::next_ring() {
   Ring* first = nullptr;
+  std::uint64_t first_ns = 0;         // the time of its record
   std::uint64_t complete_ns = ~0ULL;  // no earlier message can come any more
   for (Ring& ring : rings_) {
     if (!ring.head) {
@@ -115,13 +117,15 @@ Outcome<LiveSource::Ring*> LiveSource::next_ring() {
       ring.head = *next;
       if (!ring.head) ring.empty_at_ns = before;
     }
-    if (!ring.head) {
+    const std::optional<trace::Record>& head = ring.head;
+    if (!head) {
       complete_ns = std::min(complete_ns, ring.empty_at_ns - kTurnNs);
-    } else if (first == nullptr || ring.head->header.time_ns < first->head->header.time_ns) {
+    } else if (first == nullptr || head->header.time_ns < first_ns) {
       first = &ring;
+      first_ns = head->header.time_ns;
     }
   }
-  if (first == nullptr || ending_ || first->head->header.time_ns <= complete_ns) return first;
+  if (first == nullptr || ending_ || first_ns <= complete_ns) return first;
   return nullptr;
 }
 
@@ -132,7 +136,9 @@ Outcome<std::size_t> LiveSource::drain(trace::RecordSink& sink, std::size_t reco
     if (!next) return std::unexpected(next.error());
     Ring* const ring = *next;
     if (ring == nullptr) break;
-    sink.on_record(*ring->head, ring->reader.interface(ring->head->header.interface));
+    const std::optional<trace::Record>& head = ring->head;
+    PLNET_CHECK(head.has_value(), "the next ring has a record");
+    sink.on_record(*head, ring->reader.interface(head->header.interface));
     ring->head.reset();
     ++ring->read;
     ring->cursor->store(ring->reader.position(), std::memory_order_release);

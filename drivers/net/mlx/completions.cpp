@@ -12,8 +12,8 @@ using o2iblnd::WorkEvent;
 using Id = MlxTable::Id;
 
 unsigned Device::poll_completions() {
-  std::array<ibv_wc, kBurst>
-      burst;  // NOLINT(cppcoreguidelines-pro-type-member-init): the call fills it
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the call fills it
+  std::array<ibv_wc, kBurst> burst;
   const int count = ibv_poll_cq(completions_, static_cast<int>(burst.size()), burst.data());
   stats_.add(Id::kPolls);
   if (count <= 0) {

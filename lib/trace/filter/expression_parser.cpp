@@ -127,7 +127,7 @@ ExpressionParser::Index ExpressionParser::parse_word(std::string_view word, std:
     if (known.value.empty()) return add_term(std::move(term));
     auto value = parse_field_value(field, known.value);
     PLNET_CHECK(value.has_value(), "the table has values of its fields");
-    term.value = std::move(*value);
+    term.value = *value;
     return add_term(std::move(term));
   }
   return text_.expected("a field: " + all_fields(), begin);
