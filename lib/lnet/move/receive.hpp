@@ -18,6 +18,7 @@ namespace plnet::lnet {
 class NiPort;
 struct PeerPort;
 struct LndLink;
+struct Ni;
 struct PeerNi;
 
 // Of a message that is not for us: where it is to go, and what it has of the means to get there.
