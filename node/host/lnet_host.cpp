@@ -238,6 +238,7 @@ void LnetHost::add_metrics() {
                                                    {"cpt", std::to_string(core.cpt)}};
     add("lnet", labels, core.statistics.view());
     add("lnet_cause", labels, core.causes.view());
+    add("lnet_wait", labels, core.waits.counters());
     add("lnet_reach", labels, core.reach->counters().view());
     add("lnet_match", labels, core.match.counters().view());
     add("lnet_buffers", labels, core.buffers.counters());

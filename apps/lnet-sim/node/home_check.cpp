@@ -30,6 +30,10 @@ std::string missing_on(const Shard& shard, unsigned number) {
   }
   if (core.statistics.get(Statistic::kMessagesAlloc) != 0)
     return missing("msgs_alloc", core.statistics.get(Statistic::kMessagesAlloc), 0);
+  for (std::size_t wait = 0; wait < kWaitNames.size(); ++wait) {
+    if (const std::uint64_t waiting = core.waits.waiting(static_cast<Wait>(wait)); waiting != 0)
+      return missing(kWaitNames[wait], waiting, 0);
+  }
   for (const auto& port : shard.ports()) {
     if (port->tx_credits() != port->tx_credits_max())
       return missing("NI credits home", port->tx_credits(), port->tx_credits_max());

@@ -177,7 +177,7 @@ void Discovery::end(Parcel& parcel) {
 void Discovery::look_after_waiting(Instant before) {
   const auto look_at_parcel = [&](Parcel& parcel) {
     const bool given_up = parcel.given_up != nullptr && parcel.given_up->get();
-    if (!given_up && static_cast<const Message&>(parcel).since >= before) return;
+    if (!given_up && static_cast<const Message&>(parcel).since.get() >= before) return;
     parcel.unlink();
     parcel.outcome = std::unexpected(given_up ? Errc::kCancelled : Errc::kTimedOut);
     counters_.add(given_up ? DiscoveryCounter::kGivenUp : DiscoveryCounter::kExpired);

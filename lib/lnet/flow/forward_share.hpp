@@ -8,12 +8,13 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
-#include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
+#include "lib/lnet/flow/wait_queue.hpp"
 
 namespace plnet::lnet {
 
 struct PeerPort;
+struct Receive;
 
 // As the kernel counts them: those that wait have taken theirs (`available_rtr_credits`). Where
 // nobody has set their number a client may have more under way than it has credits.
@@ -24,7 +25,7 @@ struct ClientCredits {
   std::uint32_t waiting_count = 0;
   BufferCounts running;  // that do not wait, by the class that they need
   bool may_borrow = false;
-  IntrusiveList<Parcel> waiting;
+  WaitQueue<Receive> waiting;
 
   [[nodiscard]] std::int32_t used() const { return credits_max - credits; }
   // As the kernel shows it: below 0 as many wait.
@@ -39,7 +40,7 @@ struct HopQueue : ListNode<> {
   PeerPort* port = nullptr;
   BufferClass of = BufferClass::kTiny;
   std::uint32_t held = 0;
-  IntrusiveList<Parcel> waiting;
+  WaitQueue<Receive> waiting;
 };
 
 struct HopShare {

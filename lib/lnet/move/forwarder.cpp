@@ -36,7 +36,7 @@ void Forwarder::give_back(Receive& receive) {
 
 void Forwarder::give_all(Receive& receive) {
   bring(receive);
-  if (receive.forwarding.waits_for_buffer) leave_queue(receive);
+  if (receive.is(ReceiveState::kBufferWait)) leave_queue(receive);
   give_buffer(receive);
   give_credit(receive);
 }
@@ -49,7 +49,7 @@ RxDecision Forwarder::find_way(Receive& receive, const MessageHeader& header) {
     // Whatever NID the header names would become a peer, though it is of no use.
     if (!leads_anywhere(header.destination.net()))
       return core_.drop(receive, Cause::kDroppedForwardNoPath);
-    receive.wants_destination = true;
+    core_.waits.begin(receive, ReceiveState::kDestinationWait);
     core_.post(receive, core_.shared.coordinator, ParcelStep::kWantPeer);
     return {.verdict = RxVerdict::kPark};
   }
@@ -201,14 +201,9 @@ void Forwarder::look_for_records() {
   look_again();
 }
 
-void Forwarder::keep_promise(Receive& receive) {
-  receive.forwarding.has_promise = false;
-  --promised_;
-}
-
 void Forwarder::let_go(Receive& receive) {
-  keep_promise(receive);
-  receive.forwarding.is_handed = true;
+  --promised_;
+  receive.enter(ReceiveState::kLeaving);
   if (PeerPort* const hop = receive.forwarding.hop) hand(hop->hop);
 }
 
@@ -226,7 +221,6 @@ RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t leng
   Forwarding& forwarding = receive.forwarding;
   forwarding.buffer = core_.buffers.take(queue.of);
   forwarding.has_buffer = true;
-  forwarding.has_promise = true;
   ++promised_;
   charge(receive, *queue.port);
   if (queue.port->hop.stalled) give_credit(receive);
@@ -253,10 +247,9 @@ RxDecision Forwarder::wait_for_buffer(Receive& receive, HopQueue& queue) {
       queue.held < core_.buffers.free_count(queue.of) && !has_records(queue.port->hop);
   core_.causes.add(records_short ? Cause::kHeldRecords : Cause::kHeldHopShare);
   receive.forwarding.hop = queue.port;
-  receive.forwarding.waits_for_buffer = true;
+  core_.waits.begin(receive, ReceiveState::kBufferWait);
   queue.waiting.push_back(receive);
   core_.buffers.begin_wait(queue.of);
-  ++waits_for_buffer_;
   core_.sweep_wanted = true;
   if (!queue.linked()) {
     in_turn_[queue.of].push_back(queue);
@@ -269,10 +262,9 @@ void Forwarder::leave_queue(Receive& receive) {
   const BufferClass of = buffer_class_of(receive.header.payload_length);
   HopQueue& queue = receive.forwarding.hop->hop.queues[of];
   receive.unlink();
-  receive.forwarding.waits_for_buffer = false;
+  core_.waits.end(receive);
   receive.forwarding.hop = nullptr;
   core_.buffers.end_wait(of);
-  --waits_for_buffer_;
   if (!queue.waiting.empty()) return;
   queue.unlink();
   --hops_waiting_[of];
@@ -281,7 +273,7 @@ void Forwarder::leave_queue(Receive& receive) {
 void Forwarder::charge(Receive& receive, PeerPort& hop) {
   receive.forwarding.hop = &hop;
   ++hop.hop.held;
-  if (receive.forwarding.is_handed) hand(hop.hop);
+  if (receive.is(ReceiveState::kLeaving)) hand(hop.hop);
   ++hop.hop.queues[receive.forwarding.buffer.of].held;
 }
 
@@ -291,7 +283,7 @@ void Forwarder::discharge(Receive& receive) {
   receive.forwarding.hop = nullptr;
   --hop->hop.held;
   --hop->hop.queues[receive.forwarding.buffer.of].held;
-  if (!receive.forwarding.is_handed) return;  // it had nothing to do with that
+  if (!receive.is(ReceiveState::kLeaving)) return;  // it had nothing to do with that
   --hop->hop.handed;
   hop->hop.moved = core_.now;
   hop->hop.stalled = false;
@@ -307,7 +299,7 @@ void Forwarder::give_buffer(Receive& receive) {
   Forwarding& forwarding = receive.forwarding;
   if (!forwarding.has_buffer) return;
   forwarding.has_buffer = false;
-  if (forwarding.has_promise) keep_promise(receive);  // it never left
+  if (!receive.is(ReceiveState::kLeaving)) --promised_;  // it never left
   const BufferClass of = forwarding.buffer.of;
   core_.buffers.give(forwarding.buffer);
   discharge(receive);
@@ -358,7 +350,7 @@ unsigned Forwarder::serve(BufferClass of) {
     queue->unlink();
     in_turn_[of].push_back(*queue);
     if (!may_hold(*queue)) continue;
-    start(static_cast<Receive&>(*queue->waiting.front()));
+    start(*queue->waiting.front());
     ++served;
     to_look_at_[of] = hops_waiting_[of];
   }
@@ -376,7 +368,7 @@ void Forwarder::start(Receive& receive) {
 
 void Forwarder::decide(Receive& receive, const Decision& decision) {
   ::new (&receive.decision) RxDecision(decision);
-  core_.decided.push_back(receive);
+  core_.decide(receive);
 }
 
 void Forwarder::ask_again(Receive& receive) {

@@ -107,7 +107,6 @@ class Forwarder {
   [[nodiscard]] bool take_credit(Receive& receive);
   void give_credit(Receive& receive);
   void give_all(Receive& receive);
-  void keep_promise(Receive& receive);
   void hand(HopShare& hop) const;
   [[nodiscard]] bool leads_on(const Forwarding& way) const;
   void lose_hop(Receive& receive);
@@ -122,6 +121,7 @@ class Forwarder {
   Decision find_way(Receive& receive, const MessageHeader& header);
   Decision take_buffer(Receive& receive, std::uint32_t length);
   [[nodiscard]] bool is_watched() const;
+  [[nodiscard]] bool something_waits() const;
   Decision hold(Receive& receive, HopQueue& queue, std::uint32_t length);
   Decision wait_for_buffer(Receive& receive, HopQueue& queue);
   Decision refuse_down(Receive& receive);
@@ -147,8 +147,6 @@ class Forwarder {
   BufferCounts to_look_at_;    // of those, since something came home
   std::uint32_t clients_ = 0;  // that have something under way or waiting
   std::uint32_t under_way_ = 0;
-  std::size_t waits_for_buffer_ = 0;
-  std::size_t waits_for_credit_ = 0;
   std::size_t promised_ = 0;
   bool wants_records_ = false;  // some hop waits because they are short
 };

@@ -11,8 +11,8 @@ namespace plnet::lnet {
 
 namespace {
 
-BufferClass class_of(const Parcel& parcel) {
-  return buffer_class_of(static_cast<const Receive&>(parcel).header.payload_length);
+BufferClass class_of(const Receive& receive) {
+  return buffer_class_of(receive.header.payload_length);
 }
 
 }  // namespace
@@ -37,10 +37,9 @@ bool Forwarder::take_credit(Receive& receive) {
     ++client.running[of];
   } else {
     core_.causes.add(Cause::kHeldClientCredit);
-    receive.forwarding.waits_for_credit = true;
+    core_.waits.begin(receive, ReceiveState::kCreditWait);
     client.waiting.push_back(receive);
     ++client.waiting_count;
-    ++waits_for_credit_;
     core_.sweep_wanted = true;
   }
   client.credits_min = std::min(client.credits_min, client.available());
@@ -65,11 +64,10 @@ void Forwarder::give_credit(Receive& receive) {
   ClientCredits& client = forwarding.client->client;
   ++client.credits;
   if (client.used() == 0) --clients_;
-  if (forwarding.waits_for_credit) {
-    forwarding.waits_for_credit = false;
+  if (receive.is(ReceiveState::kCreditWait)) {
+    core_.waits.end(receive);
     receive.unlink();
     --client.waiting_count;
-    --waits_for_credit_;
   } else {
     --client.running[class_of(receive)];
   }
@@ -81,11 +79,10 @@ void Forwarder::start_clients(ClientCredits& client) {
   while (client.waiting_count > 0) {
     const BufferClass of = class_of(*client.waiting.front());
     if (!may_run(client, of)) return;
-    auto& next = static_cast<Receive&>(*client.waiting.pop_front());
+    Receive& next = *client.waiting.pop_front();
     ++client.running[of];
     --client.waiting_count;
-    --waits_for_credit_;
-    next.forwarding.waits_for_credit = false;
+    core_.waits.end(next);
     ask_again(next);
   }
 }

@@ -8,11 +8,10 @@
 namespace plnet::lnet {
 
 void Forwarder::end_down() {
-  if (waits_for_buffer_ == 0) return;
+  if (core_.waits.waiting(Wait::kBuffer) == 0) return;
   for (const BufferClass each : kAllBufferClasses) {
     in_turn_[each].for_each([&](HopQueue& queue) {
-      queue.waiting.for_each([&](Parcel& parcel) {
-        auto& receive = static_cast<Receive&>(parcel);
+      queue.waiting.for_each([&](Receive& receive) {
         const bool has_one = has_way(receive);
         if (has_one && !is_down(receive)) return;
         leave_queue(receive);
@@ -39,12 +38,11 @@ void Forwarder::lose_hop(Receive& receive) {
 // What comes back later finds out in admit().
 // lustre-release lnet/lnet/router.c: lnet_rtrpool_free_bufs(), lnet_drop_routed_msgs_locked()
 void Forwarder::end_waiting() {
-  if (waits_for_buffer_ + waits_for_credit_ == 0) return;
+  if (!something_waits()) return;
   core_.receives.for_each_lent([&](Receive& receive) {
-    if (!receive.forwarded) return;
-    if (receive.forwarding.waits_for_buffer) {
+    if (receive.is(ReceiveState::kBufferWait)) {
       leave_queue(receive);
-    } else if (receive.forwarding.waits_for_credit) {
+    } else if (receive.is(ReceiveState::kCreditWait)) {
       give_credit(receive);
     } else {
       return;
@@ -68,15 +66,15 @@ void Forwarder::for_each_without_ni_credit(Visit&& visit) {
 // One that has nothing with its LND takes nothing, and others may hold the credits that it would
 // need: that says nothing of it.
 void Forwarder::sweep() {
-  if (waits_for_buffer_ + waits_for_credit_ == 0) return;
+  if (!something_waits()) return;
   core_.sweep_wanted = true;
   bool stalled = false;
   for_each_without_ni_credit([](PeerPort& hop) { ++hop.waits_for_ni; });
   core_.receives.for_each_lent([&](Receive& receive) {
     const Forwarding& forwarding = receive.forwarding;
-    if (!receive.forwarded || !forwarding.has_buffer || forwarding.hop == nullptr) return;
     // One that is not whole yet waits for its client, not for the hop.
-    if (!forwarding.is_handed) return;
+    if (!receive.forwarded || !receive.is(ReceiveState::kLeaving)) return;
+    if (!forwarding.has_buffer || forwarding.hop == nullptr) return;
     PeerPort& hop = *forwarding.hop;
     if (hop.hop.stalled || core_.now - hop.hop.moved < kHopStall) return;
     if (hop.hop.handed <= hop.waits_for_ni + hop.waiting_count) return;
@@ -98,23 +96,26 @@ void Forwarder::sweep() {
 void Forwarder::stall(PeerPort& hop) {
   hop.hop.stalled = true;
   for (HopQueue& queue : hop.hop.queues) {
-    while (Parcel* const parcel = queue.waiting.front()) {
-      auto& receive = static_cast<Receive&>(*parcel);
-      leave_queue(receive);
-      decide(receive, core_.drop(receive, Cause::kDroppedHopStalled));
+    while (Receive* const receive = queue.waiting.front()) {
+      leave_queue(*receive);
+      decide(*receive, core_.drop(*receive, Cause::kDroppedHopStalled));
     }
   }
 }
 
 bool Forwarder::leave(Receive& receive) {
-  if (!receive.forwarded) return false;
-  const bool waited = receive.forwarding.waits_for_credit || receive.forwarding.waits_for_buffer;
+  const bool waited =
+      receive.is(ReceiveState::kCreditWait) || receive.is(ReceiveState::kBufferWait);
   if (waited) give_all(receive);
   return waited;
 }
 
+bool Forwarder::something_waits() const {
+  return core_.waits.waiting(Wait::kBuffer) + core_.waits.waiting(Wait::kClientCredit) > 0;
+}
+
 bool Forwarder::leave_client(Receive& receive) {
-  if (!receive.forwarded || !receive.forwarding.waits_for_credit) return false;
+  if (!receive.is(ReceiveState::kCreditWait)) return false;
   give_credit(receive);
   return true;
 }
@@ -132,7 +133,7 @@ void Forwarder::forget(PeerPort& peer) {
     }
     if (forwarding.hop != &peer) return;
     forwarding.next_hop = nullptr;
-    if (!forwarding.waits_for_buffer) return discharge(receive);
+    if (!receive.is(ReceiveState::kBufferWait)) return discharge(receive);
     leave_queue(receive);
     ask_again(receive);
   });

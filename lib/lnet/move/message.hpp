@@ -8,6 +8,7 @@
 
 #include "lib/base/cache_line.hpp"
 #include "lib/lnet/api/lnd.hpp"
+#include "lib/lnet/flow/message_states.hpp"
 #include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/match/grant.hpp"
 #include "lib/lnet/peers/peer.hpp"
@@ -46,16 +47,18 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
 
   // The path that was chosen.
   Ni* ni = nullptr;
-  PeerNi* hop = nullptr;  // next hop
-  bool has_peer_credit = false;
+  PeerNi* hop = nullptr;                       // next hop
+  Relaxed<SendState> state{SendState::kFree};  // of who has the message; others only read it
+  bool has_peer_credit : 1 = false;
   bool has_ni_credit : 1 = false;
   bool borrows_ni : 1 = false;  // that credit is one more than the interface has
 
   bool recovery = false;
   // Set by the shard that posted it; the message may be on its way through others meanwhile.
   std::atomic<bool> quarantine_over{false};
-  Ending result;    // how it ended
-  Instant since{};  // it was made; once it is on its way to an LND: it was handed over
+  Ending result;  // how it ended
+  // When it was made, began its last wait, or was handed to its LND; others only read it.
+  Relaxed<Instant> since;
 
   // Beyond what others look at, but for the target of one whose peer is not known yet: what was
   // asked for.
@@ -64,6 +67,11 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   Nid router = Nid::any();               // responses: the gateway that brought the request
   Grant grant;                           // requests: of their descriptor
   Receive* answers = nullptr;            // what is answered, or forwarded; requests of ours: null
+
+  void enter(SendState next) {
+    PLNET_CHECK(kSendTransitions.allow(state.get(), next), "a state that may follow");
+    state.set(next);
+  }
 
   // Made here, for somebody here; it has a grant.
   [[nodiscard]] bool is_request() const { return answers == nullptr; }

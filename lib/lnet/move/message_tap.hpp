@@ -9,6 +9,7 @@
 #include "lib/base/cache_line.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/lnet/api/payload.hpp"
+#include "lib/lnet/flow/wait_counters.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/wire/header.hpp"
@@ -34,11 +35,22 @@ struct TappedMessage {
   Instant when{};                       // the turn of the shard
 };
 
+// A message begins to wait, or its wait is over.
+struct TappedWait {
+  const MessageHeader& header;
+  Wait wait = Wait::kMatch;
+  bool over = false;
+  Duration waited{};  // over: for so long
+  Instant when{};     // the turn of the shard
+};
+
 class MessageTap {
  public:
   virtual ~MessageTap() = default;
   // Hot. On the shard's thread; must not block, and cannot change what becomes of the message.
   virtual void saw(const TappedMessage& message) = 0;
+  // Hot where messages wait; as saw().
+  virtual void saw_wait(const TappedWait& /*wait*/) {}
   // The shard's turn ends: readers may wait for its messages.
   virtual void end_turn() = 0;
   // Payloads have to be in memory: none is kept by its LND for the next hop.

@@ -66,7 +66,7 @@ void NiPort::show_sent(MessageTap& tap, std::span<Transmit* const> taken, Instan
 }
 
 Message* NiPort::take_back() {
-  auto* message = static_cast<Message*>(waiting_.pop_front());
+  Message* message = waiting_.pop_front();
   if (message == nullptr && out_head_ != out_tail_) {
     message = static_cast<Message*>(out_[out_head_++ & out_mask_]);
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/lnet/api/lnd.hpp"
+#include "lib/lnet/flow/wait_queue.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/message_tap.hpp"
 #include "lib/lnet/move/receive.hpp"
@@ -58,13 +59,13 @@ class NiPort final : public LndUpcalls {
       message.borrows_ni = false;
       return nullptr;
     }
-    return static_cast<Message*>(waiting_.pop_front());
+    return waiting_.pop_front();
   }
 
   // Those that wait for one; the visit may leave() it.
   template <class Visit>
   void for_each_waiting(Visit&& visit) {
-    waiting_.for_each([&](Parcel& parcel) { visit(static_cast<Message&>(parcel)); });
+    waiting_.for_each(visit);
   }
   // It waits no more.
   void leave(Message& message) {
@@ -76,6 +77,7 @@ class NiPort final : public LndUpcalls {
   // Goes to the LND at the end of the turn.
   void hand_over(Message& message) {
     PLNET_CHECK(out_tail_ - out_head_ <= out_mask_, "the ring holds every message there is");
+    message.enter(SendState::kWithLnd);
     out_[out_tail_++ & out_mask_] = &message;
   }
   // Once a turn: offers what was handed over, lets the LND post it. Returns pieces of work.
@@ -158,7 +160,7 @@ class NiPort final : public LndUpcalls {
   const std::int32_t credits_max_;
   std::int32_t credits_;
   std::int32_t credits_min_;
-  IntrusiveList<Parcel> waiting_;
+  WaitQueue<Message> waiting_;
   bool closing_ = false;
 
   // Handed over and not yet taken: a ring that holds every message there is.

@@ -13,14 +13,16 @@
 #include "lib/base/prefetch.hpp"
 #include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/flow/forward_share.hpp"
-#include "lib/lnet/flow/parcel.hpp"
+#include "lib/lnet/flow/wait_queue.hpp"
 #include "lib/lnet/move/lane_set.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/peers/peer.hpp"
 
 namespace plnet::lnet {
 
+struct Message;
 struct PeerPort;
+struct Receive;
 
 // A peer NI may be reached through several NIs of ours; each of their LNDs has a link of its own.
 struct alignas(kCacheLine) LndLink : PeerLink {
@@ -37,7 +39,7 @@ struct ReceiveShare {
   std::uint32_t used = 0;
   bool stalled = false;  // for too long none came back: what is too much is dropped
   Instant moved{};       // when one came back, or the first began to wait
-  IntrusiveList<Parcel> waiting;
+  WaitQueue<Receive> waiting;
 };
 
 // In a list of the sender's while something waits.
@@ -64,7 +66,7 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   Failures failures;
   // What it sends here to be forwarded: each such message looks at all of it.
   alignas(kCacheLine) ClientCredits client;
-  IntrusiveList<Parcel> waiting;  // the home's
+  WaitQueue<Message> waiting;  // the home's
   // What is forwarded to it: a message without payload looks at the first line of it alone.
   alignas(kCacheLine) HopShare hop;
   ReceiveShare share;

@@ -6,8 +6,10 @@
 #include <cstdint>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/clock.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/lnet/api/lnd.hpp"
+#include "lib/lnet/flow/message_states.hpp"
 #include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
 #include "lib/lnet/match/grant.hpp"
@@ -21,20 +23,14 @@ struct LndLink;
 struct Ni;
 struct PeerNi;
 
-// Of a message that is not for us: where it is to go, and what it has of the means to get there.
-// The shard's on which it arrived.
+// The means that a forwarded message has, and its path. The shard's on which it arrived.
 struct Forwarding {
-  PeerPort* client = nullptr;  // who sent it here; null once that one's port has gone
-  bool has_credit = false;     // of the client's, or waits for one
-  bool waits_for_credit = false;
-  bool waits_for_buffer = false;
-  bool has_buffer = false;
-  bool has_promise = false;  // of the message with which it leaves
-  bool is_handed = false;    // it has that, and waits for its next hop alone
-  bool via_router = false;   // see `next_hop`
+  PeerPort* client = nullptr;  // its sender; null once the sender's port has gone
+  bool has_credit = false;     // of the client's; in kCreditWait: it stands in the queue for one
+  bool has_buffer = false;     // and, until it is kLeaving, the promise of a message to leave with
+  bool via_router = false;     // see `next_hop`
   // The lowest bits of ShardCore::hops_lost_seen when the path was chosen: nothing is under way
-  // while so many are lost that it would seem to be new, and with one byte more this would reach
-  // into another cache line.
+  // while so many are lost that it would seem to be new.
   std::uint8_t chosen_at = 0;
   BufferRef buffer;
 
@@ -45,7 +41,15 @@ struct Forwarding {
   Nid destination;
   PayloadKeeper* keeper = nullptr;  // the LND that it came by, until all is in the buffer or gone
 };
-static_assert(sizeof(Forwarding) == 80);
+static_assert(sizeof(Forwarding) <= 80);
+
+// Whether a descriptor was found for a message.
+enum class Match : std::uint8_t {
+  kNone,
+  kGranted,
+  kEnded,     // an ACK: its owner has ended it at once, nothing is granted
+  kPassedOn,  // an ACK: its owner will, without an answer (ack_note.hpp)
+};
 
 // Two of them may be with two shards.
 struct alignas(kNoSharing) Receive : Parcel {
@@ -63,14 +67,10 @@ struct alignas(kNoSharing) Receive : Parcel {
   ShardId asker = 0;
   ShardId first_asked = 0;  // the turn among the shards began there
   ShardId owner = 0;        // of the descriptor that was granted
-  bool matched = false;
-  bool told = false;               // an ACK whose event its owner has told: nothing is granted
-  bool passed_on = false;          // or will tell, without an answer (ack_note.hpp)
-  bool delayed = false;            // waits on a lazy portal
-  bool was_held = false;           // by a delay rule: none holds it again
-  bool wants_destination = false;  // with the coordinator: a peer NI not of its sender, but of whom
-                                   // it goes to
-  std::uint32_t attach_epoch = 0;  // of its portal's home, when the turn began
+  Match match = Match::kNone;
+  bool was_held = false;                    // by a delay rule: none holds it again
+  std::uint32_t attach_epoch = 0;           // of its portal's home, when the turn began
+  Instant waits_since{};                    // its last wait
   Cause cause = Cause::kDroppedPutNoMatch;  // not matched: why
   Grant grant;
   Result<void> status;  // of the payload, or of the answer
@@ -82,11 +82,19 @@ struct alignas(kNoSharing) Receive : Parcel {
   LndLink* link = nullptr;
   PeerPort* charged = nullptr;  // whose share of the records this is
   Receive* next_in_port = nullptr;
-  RxDecision decision;           // until the LND is told
-  bool parked = false;           // the LND waits for a decision
-  bool waits_for_share = false;  // its peer has all that it may have
+  RxDecision decision;                               // until the LND is told
+  Relaxed<ReceiveState> state{ReceiveState::kFree};  // others only read it
   Relaxed<bool> gone;  // was parked when its connection went; the home of a lazy portal looks too
   Forwarding forwarding;
+
+  void enter(ReceiveState next) {
+    PLNET_CHECK(kReceiveTransitions.allow(state.get(), next), "a state that may follow");
+    state.set(next);
+  }
+  [[nodiscard]] bool is(ReceiveState which) const { return state.get() == which; }
+  [[nodiscard]] bool matched() const { return match != Match::kNone; }
+  // An ACK whose descriptor's owner needs no word of its end.
+  [[nodiscard]] bool ended_by_owner() const { return match >= Match::kEnded; }
 
   // Its port, and with it who keeps the payload, is there as long as this is.
   [[nodiscard]] KeptPayload kept() const { return {forwarding.keeper, rx}; }

@@ -8,9 +8,8 @@ ReceiveShares::Verdict ReceiveShares::refuse(Receive& receive) {
   if (share.stalled) return Verdict::kDrop;
   if (share.waiting.empty()) share.moved = room_.now;
   room_.causes.add(Cause::kHeldPeerShare);
-  receive.waits_for_share = true;
+  room_.waits.begin(receive, ReceiveState::kShareWait);
   share.waiting.push_back(receive);
-  ++waiting_;
   room_.sweep_wanted = true;
   return Verdict::kWait;
 }
@@ -23,19 +22,17 @@ void ReceiveShares::moves_on(PeerPort& peer) {
 
 // All of them, one for each connection: who comes too late waits again.
 void ReceiveShares::let_in(PeerPort& peer) {
-  while (auto* const receive = static_cast<Receive*>(peer.share.waiting.pop_front())) {
-    receive->waits_for_share = false;
-    --waiting_;
+  while (Receive* const receive = peer.share.waiting.pop_front()) {
+    room_.waits.end(*receive);
     receive->step = ParcelStep::kWaitOver;
     room_.inbox.push_back(*receive);
   }
 }
 
 bool ReceiveShares::leave(Receive& receive) {
-  if (!receive.waits_for_share) return false;
-  receive.waits_for_share = false;
+  if (!receive.is(ReceiveState::kShareWait)) return false;
+  room_.waits.end(receive);
   receive.unlink();
-  --waiting_;
   return true;
 }
 
@@ -47,10 +44,10 @@ void ReceiveShares::forget(const PeerPort& peer) {
 }
 
 void ReceiveShares::sweep() {
-  if (waiting_ == 0) return;
+  if (room_.waits.waiting(Wait::kShare) == 0) return;
   room_.sweep_wanted = true;
   room_.receives.for_each_lent([&](Receive& receive) {
-    if (!receive.waits_for_share) return;
+    if (!receive.is(ReceiveState::kShareWait)) return;
     PeerPort& peer = *receive.peer;
     if (room_.now - peer.share.moved < kShareStall) return;
     peer.share.stalled = true;

@@ -16,6 +16,7 @@
 #include "lib/base/pool.hpp"
 #include "lib/lnet/move/peer_port.hpp"
 #include "lib/lnet/move/receive.hpp"
+#include "lib/lnet/move/waits.hpp"
 
 namespace plnet::lnet {
 
@@ -31,6 +32,7 @@ class ReceiveShares {
     Pool<Receive>& receives;
     IntrusiveList<Parcel>& inbox;  // of the shard: what goes on is done by its next step
     Counters<LnetCauses>& causes;
+    Waits& waits;
     const Instant& now;
     bool& sweep_wanted;
   };
@@ -77,7 +79,6 @@ class ReceiveShares {
   void let_in(PeerPort& peer);
 
   const Room room_;
-  std::size_t waiting_ = 0;  // of all peers
 };
 
 }  // namespace plnet::lnet

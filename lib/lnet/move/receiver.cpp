@@ -43,9 +43,10 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
 inline RxDecision Receiver::begin_receive(NiPort& port, const RxOffer& offer, Receive& receive) {
   Decision decision = meet_sender(receive, offer.header);
   if (decision.verdict == RxVerdict::kPark) {
-    receive.parked = true;
     decision.link = offer.link;
-  } else if (decision.verdict != RxVerdict::kReceive) {
+  } else if (decision.verdict == RxVerdict::kReceive) {
+    receive.enter(ReceiveState::kPayload);
+  } else {
     port.forget(receive);
     give_back(receive);
   }
@@ -85,15 +86,15 @@ inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   receive->header = offer.header;
   receive->from = offer.from;
   receive->reply_by_lnd = offer.reply_by_lnd;
-  receive->matched = receive->told = receive->passed_on = false;
-  receive->delayed = receive->was_held = receive->wants_destination = false;
+  receive->enter(ReceiveState::kArrived);
+  receive->match = Match::kNone;
+  receive->was_held = false;
   receive->status = {};
   receive->rx = offer.rx;
   receive->port = &port;
   receive->peer = nullptr;
   receive->link = nullptr;
   receive->charged = nullptr;
-  receive->parked = receive->waits_for_share = false;
   receive->gone.set(false);
   if (offer.link != nullptr && offer.link != &core_.loopback) {
     receive->link = &core_.peers.of(*offer.link);
@@ -115,8 +116,8 @@ inline Receiver::Decision Receiver::meet_sender(Receive& receive, const MessageH
     }
     PeerNi* const from = core_.shared.directory->find(receive.from);
     if (from == nullptr) {
-      core_.post(receive, core_.shared.coordinator, ParcelStep::kWantPeer);
-      return {.verdict = RxVerdict::kPark};
+      return park(receive, ReceiveState::kSenderWait, core_.shared.coordinator,
+                  ParcelStep::kWantPeer);
     }
     receive.peer = core_.peers.get(*from);
     if (receive.peer != nullptr) {
@@ -200,7 +201,10 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
   }
   if (core_.faults.rules() != nullptr && !receive.was_held) [[unlikely]] {
     receive.was_held = core_.faults.delays(receive, core_.now);
-    if (receive.was_held) return {.verdict = RxVerdict::kPark};
+    if (receive.was_held) {
+      core_.waits.begin(receive, ReceiveState::kRuleWait);
+      return {.verdict = RxVerdict::kPark};
+    }
   }
   if (receive.forwarded) return core_.forwarder.admit(receive, header);
   return take_share(receive, header);
@@ -237,8 +241,7 @@ inline Receiver::Decision Receiver::ask_owner(Receive& receive, const MessageHea
   }
   core_.causes.add(Cause::kCrossedMatch);
   if (is_ack && pass_on(receive, header)) return accept(receive);
-  core_.post(receive, receive.owner, ParcelStep::kMatch);
-  return {.verdict = RxVerdict::kPark};
+  return park(receive, ReceiveState::kMatchWait, receive.owner, ParcelStep::kMatch);
 }
 
 // False: it has to be asked for.
@@ -250,34 +253,34 @@ inline bool Receiver::pass_on(Receive& receive, const MessageHeader& header) {
   note->origin = core_.id;
   note->header = header;
   core_.outbox.add(*note, receive.owner);
-  receive.matched = receive.told = receive.passed_on = true;
+  receive.match = Match::kPassedOn;
   return true;
 }
 
 // Whoever has match entries on the portal is asked in turn, this shard first.
 Receiver::Decision Receiver::ask_here_first(Receive& receive) {
   match_here(receive);
-  if (!receive.matched && ask_next(receive)) {
+  if (const auto next = next_to_ask(receive)) {
     core_.causes.add(Cause::kCrossedMatch);
-    return {.verdict = RxVerdict::kPark};
+    return park(receive, ReceiveState::kMatchWait, *next, ParcelStep::kMatch);
   }
   return decide(receive);
 }
 
 inline Receiver::Decision Receiver::decide(Receive& receive) {
-  if (receive.matched) return accept(receive);
+  if (receive.matched()) return accept(receive);
   const bool nobody = receive.cause == Cause::kDroppedPutNoMatch;
   const PortalId portal = nobody ? receive.header.area<PutArea>().portal : 0;
   if (nobody && core_.shared.portals->lazy(portal)) {
-    core_.post(receive, core_.shared.portals->home(portal), ParcelStep::kDelay);
-    return {.verdict = RxVerdict::kPark};
+    return park(receive, ReceiveState::kLazyWait, core_.shared.portals->home(portal),
+                ParcelStep::kDelay);
   }
   return drop(receive);
 }
 
 inline RxDecision Receiver::accept(const Receive& receive) {
   RxDecision decision{.verdict = RxVerdict::kReceive, .link = receive.link};
-  if (receive.told) return decision;
+  if (receive.ended_by_owner()) return decision;
   const Payload& window = receive.grant.window;
   const bool is_get = receive.header.type == MessageType::kGet;
   if (!window.empty() && (!is_get || receive.reply_by_lnd)) {
@@ -291,8 +294,16 @@ RxDecision Receiver::drop(Receive& receive) {
   return core_.drop(receive, receive.cause);
 }
 
+// What is posted is given away: nothing may be written to it after that.
+RxDecision Receiver::park(Receive& receive, ReceiveState wait, ShardId asked, ParcelStep step) {
+  core_.waits.begin(receive, wait);
+  core_.post(receive, asked, step);
+  return {.verdict = RxVerdict::kPark};
+}
+
 // An answer to what was parked.
 void Receiver::answer_came(Receive& receive) {
+  core_.waits.end(receive);
   if (receive.gone.get()) return end_gone(receive);
   settle(receive, [&] { return decide(receive); });
 }
@@ -302,45 +313,60 @@ void Receiver::answer_came(Receive& receive) {
 template <class Decide>
 void Receiver::settle(Receive& receive, Decide&& decide) {
   RxDecision* const decision = ::new (&receive.decision) RxDecision(decide());
-  if (decision->verdict != RxVerdict::kPark) core_.decided.push_back(receive);
+  if (decision->verdict != RxVerdict::kPark) core_.decide(receive);
 }
 
 unsigned Receiver::resume_decided() {
   unsigned resumed = 0;
   for (; !core_.decided.empty(); ++resumed)
-    resume(static_cast<Receive&>(*core_.decided.pop_front()));
+    resume(*core_.decided.pop_front());
   return resumed;
 }
 
 void Receiver::resume(Receive& receive) {
   if (receive.gone.get()) return end_gone(receive);
-  receive.parked = false;
   NiPort& port = *receive.port;
+  const bool receives = receive.decision.verdict == RxVerdict::kReceive;
+  if (receives) receive.enter(ReceiveState::kPayload);
   port.lnd().resume(receive.rx, receive.decision);
-  if (receive.decision.verdict == RxVerdict::kReceive) return;
+  if (receives) return;
   port.forget(receive);
   give_back(receive);
 }
 
 void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
   Receive* const receive = port.find(rx);
-  PLNET_CHECK(receive != nullptr && receive->parked, "only what is parked can be gone so");
+  PLNET_CHECK(receive != nullptr && is_parked(receive->state.get()),
+              "only what is parked can be gone so");
   port.forget(*receive);
-  const bool idle = core_.shares.leave(*receive) || core_.forwarder.leave(*receive);
+  const bool queued = core_.shares.leave(*receive) || core_.forwarder.leave(*receive);
   receive->peer = nullptr;
   receive->link = nullptr;
   receive->gone.set(true);
-  if (idle) end_gone(*receive);  // else the conversation comes home first
+  if (queued) end_gone(*receive);  // else whoever has it gives it back first
 }
 
-// For its sender to be made a peer, for its share, or for what it takes to be forwarded.
-Receiver::Decision Receiver::waited(Receive& receive) {
-  if (receive.link == nullptr) return meet_sender(receive, receive.header);
-  if (receive.forwarded) return core_.forwarder.admit(receive, receive.header);
-  return take_share(receive, receive.header);
+// It is a peer's, or was and has lost its link meanwhile; it goes on where it began to wait.
+void Receiver::wait_over(Receive& receive) {
+  const ReceiveState wait = receive.state.get();
+  const bool was_with_coordinator =
+      wait == ReceiveState::kSenderWait || wait == ReceiveState::kDestinationWait;
+  if (was_with_coordinator) core_.waits.end(receive);
+  if (receive.gone.get()) return end_gone(receive);
+  if (was_with_coordinator && !receive.outcome) {
+    receive.cause =
+        wait == ReceiveState::kSenderWait ? Cause::kDroppedNoPeer : Cause::kDroppedForwardNoPeer;
+    return settle(receive, [&] { return drop(receive); });
+  }
+  settle(receive, [&] {
+    if (receive.link == nullptr) return meet_sender(receive, receive.header);
+    if (receive.forwarded) return core_.forwarder.admit(receive, receive.header);
+    return take_share(receive, receive.header);
+  });
 }
 
 void Receiver::delay_over(Receive& receive, bool dropped) {
+  core_.waits.end(receive);
   if (receive.gone.get()) return end_gone(receive);
   if (!dropped) {
     return settle(receive, [&] {
@@ -356,18 +382,11 @@ void Receiver::delay_over(Receive& receive, bool dropped) {
 
 void Receiver::take(Receive& receive) {
   switch (receive.step) {
-    case ParcelStep::kWaitOver:
-      if (receive.gone.get()) return end_gone(receive);
-      if (receive.outcome) {
-        receive.wants_destination = false;
-        return settle(receive, [&] { return waited(receive); });
-      }
-      receive.cause =
-          receive.wants_destination ? Cause::kDroppedForwardNoPeer : Cause::kDroppedNoPeer;
-      return settle(receive, [&] { return drop(receive); });
+    case ParcelStep::kWaitOver: return wait_over(receive);
     case ParcelStep::kMatch: return asked(receive);
     case ParcelStep::kMatched:
-      if (receive.delayed && receive.asker == core_.id) return turn_over(receive);
+      if (receive.is(ReceiveState::kLazyWait) && receive.asker == core_.id)
+        return turn_over(receive);
       return answer_came(receive);
     case ParcelStep::kDelay: return delay(receive);
     case ParcelStep::kFinish: return finish_here(receive);

@@ -45,7 +45,6 @@ class Receiver {
   void retry_delayed();
   // Lets go of what waits here and whose connection has gone. Now and then.
   void sweep_delayed();
-  [[nodiscard]] std::size_t delayed() const { return delayed_count_; }
 
  private:
   [[nodiscard]] RxDecision refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling);
@@ -56,6 +55,7 @@ class Receiver {
   Receive* make(NiPort& port, const RxOffer& offer);
   void give_back(Receive& receive) {
     if (receive.forwarded) core_.forwarder.give_back(receive);
+    receive.enter(ReceiveState::kFree);
     receive.port->let_go();
     core_.shares.give_back(receive);
     core_.message_ends();
@@ -81,7 +81,9 @@ class Receiver {
   Decision decide(Receive& receive);
   [[nodiscard]] static RxDecision accept(const Receive& receive);
   [[nodiscard]] RxDecision drop(Receive& receive);
-  Decision waited(Receive& receive);
+  [[nodiscard]] RxDecision park(Receive& receive, ReceiveState wait, ShardId asked,
+                                ParcelStep step);
+  void wait_over(Receive& receive);
   void answer_came(Receive& receive);
   template <class Decide>
   void settle(Receive& receive, Decide&& decide);
@@ -93,6 +95,7 @@ class Receiver {
   void match_here(Receive& receive);
   void respond_here(Receive& receive, const MdHandle& md);
   void acknowledge_here(Receive& receive);
+  [[nodiscard]] std::optional<ShardId> next_to_ask(const Receive& receive) const;
   [[nodiscard]] bool ask_next(Receive& receive);
   void finish_here(Receive& receive);
 
@@ -110,8 +113,7 @@ class Receiver {
 
   ShardCore& core_;
   Sender& sender_;
-  IntrusiveList<Parcel> delayed_;  // PUTs that wait on lazy portals whose home is this shard
-  std::size_t delayed_count_ = 0;
+  WaitQueue<Receive> delayed_;  // PUTs that wait on lazy portals whose home is this shard
   std::uint32_t attach_epoch_ = 0;
 };
 

@@ -42,7 +42,7 @@ Cause cause_of(MatchCause cause, bool is_put) {
 }
 
 bool found_nobody(const Receive& receive) {
-  return !receive.matched &&
+  return !receive.matched() &&
          (receive.cause == Cause::kDroppedPutNoMatch || receive.cause == Cause::kDroppedGetNoMatch);
 }
 
@@ -51,14 +51,14 @@ bool found_nobody(const Receive& receive) {
 void Receiver::match_here(Receive& receive) {
   const MatchAnswer result = core_.match.match(request_of(receive), receive.grant);
   receive.owner = core_.id;
-  receive.matched = result.matched();
+  receive.match = result.matched() ? Match::kGranted : Match::kNone;
   receive.cause = cause_of(result.cause, receive.header.type == MessageType::kPut);
 }
 
 void Receiver::respond_here(Receive& receive, const MdHandle& md) {
   const MatchAnswer result =
       core_.match.respond(receive.header.type, md, receive.header.payload_length, receive.grant);
-  receive.matched = result.matched();
+  receive.match = result.matched() ? Match::kGranted : Match::kNone;
   if (result.cause == MatchCause::kTooLong) receive.cause = Cause::kDroppedReplyTooLong;
 }
 
@@ -71,8 +71,8 @@ void Receiver::acknowledge_here(Receive& receive) {
                            .handle = receive.header.area<AckArea>().destination,
                            .payload_length = receive.header.payload_length},
                           grant);
-  receive.matched = receive.told = result.matched();
-  if (!receive.told) return;
+  receive.match = result.matched() ? Match::kEnded : Match::kNone;
+  if (!result.matched()) return;
   receive.status = core_.match.finish(
       grant, ReceivedMessage{receive.header, receive.initiator, receive.from}, {});
 }
@@ -108,25 +108,27 @@ void Receiver::asked(Receive& receive) {
   core_.post(receive, receive.asker, ParcelStep::kMatched);
 }
 
-// The next shard in turn that has match entries on the portal. False: the turn is over.
-bool Receiver::ask_next(Receive& receive) {
-  if (!found_nobody(receive)) return false;
+// The next shard in turn that has match entries on the portal. None: the turn is over.
+std::optional<ShardId> Receiver::next_to_ask(const Receive& receive) const {
   const unsigned shards = core_.shared.shards;
-  if (shards == 1) return false;
+  if (shards == 1 || !found_nobody(receive)) return std::nullopt;
   const ShardSet candidates = core_.shared.portals->shards_with_entries(portal_of(receive.header));
   for (unsigned shard = (core_.id + 1U) % shards; shard != receive.first_asked;
        shard = (shard + 1U) % shards) {
-    if (!candidates[shard]) continue;
-    core_.post(receive, static_cast<ShardId>(shard), ParcelStep::kMatch);
-    return true;
+    if (candidates[shard]) return static_cast<ShardId>(shard);
   }
-  return false;
+  return std::nullopt;
+}
+
+bool Receiver::ask_next(Receive& receive) {
+  const auto next = next_to_ask(receive);
+  if (next) core_.post(receive, *next, ParcelStep::kMatch);
+  return next.has_value();
 }
 
 // --- At the home of a lazy portal ---
 
 void Receiver::delay(Receive& receive) {
-  receive.delayed = true;
   receive.asker = receive.first_asked = core_.id;
   ask_all(receive);
 }
@@ -148,7 +150,6 @@ void Receiver::turn_over(Receive& receive) {
   }
   if (receive.attach_epoch != attach_epoch_) return ask_all(receive);
   delayed_.push_back(receive);
-  ++delayed_count_;
   core_.sweep_wanted = true;
 }
 
@@ -159,19 +160,16 @@ void Receiver::leave_delayed(Receive& receive) {
 
 void Receiver::retry_delayed() {
   ++attach_epoch_;
-  IntrusiveList<Parcel> again;
-  again.splice_back(delayed_);
-  delayed_count_ = 0;
-  while (auto* const receive = static_cast<Receive*>(again.pop_front()))
+  WaitQueue<Receive> again;
+  again.take_all(delayed_);
+  while (Receive* const receive = again.pop_front())
     ask_all(*receive);
 }
 
 void Receiver::sweep_delayed() {
-  delayed_.for_each([&](Parcel& parcel) {
-    auto& receive = static_cast<Receive&>(parcel);
+  delayed_.for_each([&](Receive& receive) {
     if (!receive.gone.get()) return;
-    parcel.unlink();
-    --delayed_count_;
+    receive.unlink();
     leave_delayed(receive);
   });
   if (!delayed_.empty()) core_.sweep_wanted = true;
@@ -181,7 +179,8 @@ void Receiver::sweep_delayed() {
 
 void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Health health) {
   Receive* const receive = port.find(rx);
-  PLNET_CHECK(receive != nullptr && !receive->parked, "a message is received once");
+  PLNET_CHECK(receive != nullptr && receive->is(ReceiveState::kPayload),
+              "a message is received once");
   port.forget(*receive);
   receive->status = status;
   if (MessageTap* const tap = core_.tap()) [[unlikely]]
@@ -201,7 +200,7 @@ void Receiver::show(MessageTap& tap, const Receive& receive) const {
   const bool carries =
       receive.header.type == MessageType::kPut || receive.header.type == MessageType::kReply;
   Payload payload;
-  if (receive.status && carries && !receive.forwarded && !receive.told) {
+  if (receive.status && carries && !receive.forwarded && !receive.ended_by_owner()) {
     payload = receive.grant.window;
   } else if (receive.status && receive.forwarded && receive.forwarding.keeper == nullptr) {
     payload = core_.buffers.payload(receive.forwarding.buffer, receive.header.payload_length);
@@ -219,7 +218,8 @@ inline void Receiver::count(Receive& receive, Health health) {
   const MessageType type = receive.header.type;
   NiPort& port = *receive.port;
   if (receive.status) {
-    if (!receive.forwarded && !receive.passed_on) core_.statistics.add(Statistic::kReceiveCount);
+    if (!receive.forwarded && receive.match != Match::kPassedOn)
+      core_.statistics.add(Statistic::kReceiveCount);
     if (receive.forwarded) {
       // Counted when it has been sent, as in the kernel.
     } else if (type == MessageType::kPut || type == MessageType::kReply) {
@@ -241,7 +241,7 @@ inline void Receiver::count(Receive& receive, Health health) {
 }
 
 void Receiver::end_gone(Receive& receive) {
-  if (receive.told) {  // it had come
+  if (receive.ended_by_owner()) {  // it had come
     receive.status = {};
     count(receive, Health::kOk);
     return concluded(receive);
@@ -249,14 +249,15 @@ void Receiver::end_gone(Receive& receive) {
   core_.tap_drop(receive, Cause::kDroppedConnectionLost);
   core_.drop(Cause::kDroppedConnectionLost, receive.header.payload_length);
   receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
-  if (!receive.matched) return give_back(receive);
+  if (!receive.matched()) return give_back(receive);
   receive.status = std::unexpected(Errc::kReset);
   conclude(receive);
 }
 
 void Receiver::conclude(Receive& receive) {
-  if (receive.told) return concluded(receive);
+  if (receive.ended_by_owner()) return concluded(receive);
   if (receive.owner == core_.id) return finish_here(receive);
+  receive.enter(ReceiveState::kEnding);
   core_.post(receive, receive.owner, ParcelStep::kFinish);
 }
 

@@ -27,9 +27,10 @@ inline Message* Sender::make(MessageType type) {
 }
 
 inline Message& Sender::prepare(Message* message, MessageType type) {
+  message->enter(SendState::kMade);
   message->origin = core_.id;
   message->outcome = {};
-  message->since = core_.now;
+  message->since.set(core_.now);
   message->header.type = type;
   message->header.source_pid = core_.shared.pid;
   message->header.payload_length = 0;
@@ -124,9 +125,11 @@ void Sender::answer(Receive& receive) {
   Message* const message = make(is_put ? MessageType::kAck : MessageType::kReply);
   if (message == nullptr) {
     core_.causes.add(Cause::kAnswersWaited);
+    core_.waits.begin(receive, ReceiveState::kMessageWait);
     answers_.push_back(receive);
     return;
   }
+  receive.enter(ReceiveState::kLeaving);
   make_answer(*message, receive);
   made_.push_back(*message);
 }
@@ -159,7 +162,9 @@ void Sender::make_answer(Message& message, Receive& receive) {
 
 void Sender::answer_waiting() {
   while (may_answer()) {
-    answer(static_cast<Receive&>(*answers_.pop_front()));
+    Receive& receive = *answers_.pop_front();
+    core_.waits.end(receive);
+    answer(receive);
   }
 }
 
@@ -169,7 +174,7 @@ unsigned Sender::launch_all() {
   if (!answers_.empty()) [[unlikely]]
     answer_waiting();  // a promise may have become void
   while (!made_.empty()) {
-    auto& first = static_cast<Message&>(*made_.pop_front());
+    Message& first = *made_.pop_front();
     if (!made_.empty()) {
       launched += launch_burst(first);
     } else {
@@ -184,7 +189,7 @@ unsigned Sender::launch_burst(Message& first) {
   std::array<Message*, kLaunchBurst> burst{&first};
   std::size_t count = 1;
   while (count < burst.size() && !made_.empty())
-    burst[count++] = static_cast<Message*>(made_.pop_front());
+    burst[count++] = made_.pop_front();
   launch_together(std::span(burst).first(count));
   return static_cast<unsigned>(count);
 }
@@ -238,7 +243,7 @@ void Sender::launch(Message& message, PeerNi* target) {
         core_.local().net(net) != nullptr || core_.routes().net(net) != nullptr;
     if (message.is_response() && !leads_there)
       return refuse(message, Errc::kNoRoute, health_of_no_path(Errc::kNoRoute), Cause::kTxNoPath);
-    return core_.post(message, core_.shared.coordinator, ParcelStep::kWantPeer);
+    return ask_coordinator(message, SendState::kTargetWait, ParcelStep::kWantPeer);
   }
   if (must_be_discovered(message, *target)) return discover(message, *target);
   choose_path(message, target);
@@ -246,12 +251,19 @@ void Sender::launch(Message& message, PeerNi* target) {
 
 void Sender::discover(Message& message, const PeerNi& peer) {
   // A peer that is never done with being discovered does not keep a message for ever.
-  if (core_.now - message.since > core_.shared.parameters.transaction_timeout()) {
+  if (message.deadline == Instant::max())
+    message.deadline = message.since.get() + core_.shared.parameters.transaction_timeout();
+  if (core_.now > message.deadline) {
     return refuse(message, Errc::kTimedOut, Health::kLocalTimeout, Cause::kTxDiscovery);
   }
   message.header.destination = peer.nid;
   message.given_up = message.is_request() ? &core_.match.aborted_flag(message.grant) : nullptr;
-  core_.post(message, core_.shared.coordinator, ParcelStep::kDiscover);
+  ask_coordinator(message, SendState::kDiscoveryWait, ParcelStep::kDiscover);
+}
+
+void Sender::ask_coordinator(Message& message, SendState wait, ParcelStep step) {
+  core_.waits.begin(message, wait);
+  send_away(message, core_.shared.coordinator, step);
 }
 
 inline bool Sender::must_be_discovered(const Message& message, const PeerNi& target) {
@@ -261,7 +273,8 @@ inline bool Sender::must_be_discovered(const Message& message, const PeerNi& tar
 }
 
 void Sender::wait_over(Message& message) {
-  const bool was_discovery = core_.shared.directory->find(message.target.nid) != nullptr;
+  const bool was_discovery = message.state.get() == SendState::kDiscoveryWait;
+  core_.waits.end(message);
   if (!message.outcome) {
     if (message.outcome.error() == Errc::kCancelled) {
       return refuse(message, Errc::kCancelled, Health::kOk, Cause::kTxMdAborted);

@@ -107,7 +107,10 @@ class Sender {
   void send_away(Message& message, ShardId to, ParcelStep step);
   [[nodiscard]] static bool is_routed_down(const Message& message);
   void drop_for_hop(Message& message);
-  void send_back(Message& message);
+  void end_for_other_way(Message& message);
+  void send_back(Message& message, ShardId to, ParcelStep step);
+  void send_to_lane(Message& message, ShardId lane);
+  void ask_coordinator(Message& message, SendState wait, ParcelStep step);
   [[nodiscard]] static bool may_turn_back(const Message& message);
   [[nodiscard]] bool may_go_elsewhere(const Message& message) const;
   void lose_hop(Message& message);
@@ -144,10 +147,10 @@ class Sender {
 
   ShardCore& core_;
   Receiver* receiver_ = nullptr;
-  IntrusiveList<Parcel> made_;         // not yet sent off
-  IntrusiveList<PeerPort> queued_;     // something waits there, or did until lately
-  IntrusiveList<Parcel> answers_;      // receives whose answer waits for a message
-  IntrusiveList<Parcel> quarantined_;  // messages whose memory a peer may still reach
+  WaitQueue<Message> made_;         // not yet sent off
+  IntrusiveList<PeerPort> queued_;  // something waits there, or did until lately
+  WaitQueue<Receive> answers_;      // whose answer waits for a message
+  WaitQueue<Message> quarantined_;  // whose memory a peer may still reach
 };
 
 }  // namespace plnet::lnet

@@ -25,6 +25,7 @@ bool Sender::is_given_up(const Message& message) const {
 void Sender::give_back(Message& message) {
   if (message.ni != nullptr) --core_.ni_users[message.ni->number];
   if (message.is_request()) core_.message_ends();
+  message.enter(SendState::kFree);
   core_.messages.give(&message);
   if (!answers_.empty()) answer_waiting();
   core_.forwarder.record_came_home();
@@ -40,12 +41,14 @@ void Sender::send_again(Message& message) {
   }
   --core_.ni_users[message.ni->number];
   if (message.routed) bring_source(message);
+  message.enter(SendState::kMade);
   message.result = {};
   message.ni = nullptr;
   message.hop = nullptr;
   message.next_hop = nullptr;
   message.next_hop_is_router = false;
-  message.since = core_.now;
+  message.since.set(core_.now);
+  message.deadline = Instant::max();
   made_.push_back(message);
 }
 
@@ -96,6 +99,7 @@ void Sender::quarantine(Message& message) {
     core_.match.quarantine(message.grant, SentMessage{message.header, message.target},
                            message.result.status ? Errc::kIo : message.result.status.error());
   }
+  core_.waits.begin(message, SendState::kQuarantine);
   quarantined_.push_back(message);
 }
 
@@ -108,10 +112,10 @@ void Sender::on_quarantine_over(Message& message) {
 
 unsigned Sender::end_quarantines() {
   unsigned ended_now = 0;
-  quarantined_.for_each([&](Parcel& parcel) {
-    auto& message = static_cast<Message&>(parcel);
+  quarantined_.for_each([&](Message& message) {
     if (!message.quarantine_over.load(std::memory_order_acquire)) return;
-    parcel.unlink();
+    core_.waits.end(message);
+    message.unlink();
     ++ended_now;
     if (!message.is_request()) return answered(message);
     core_.match.end_quarantine(message.grant);

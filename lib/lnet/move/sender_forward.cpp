@@ -34,7 +34,7 @@ void Sender::launch_forward(Message& message) {
   if (!has_way || failed || (message.detours > 0 && Forwarder::is_down(receive))) {
     PeerNi* const target = core_.shared.directory->find(message.target.nid);
     if (target == nullptr)
-      return send_away(message, core_.shared.coordinator, ParcelStep::kWantPeer);
+      return ask_coordinator(message, SendState::kTargetWait, ParcelStep::kWantPeer);
     if (!core_.forwarder.find_other_way(receive, *target))
       return drop_forward(message, Errc::kNoRoute, Cause::kTxNoPath);
   }
@@ -99,7 +99,7 @@ void Sender::drop_for_hop(Message& message) {
 }
 
 // While it waited. Who made it knows of other ways.
-void Sender::send_back(Message& message) {
+void Sender::end_for_other_way(Message& message) {
   core_.causes.add(Cause::kTxOtherWay);
   end_with(message, Errc::kNoRoute, Health::kOk);
   message.result.again = message.result.other_way = true;
@@ -118,7 +118,7 @@ bool Sender::may_go_elsewhere(const Message& message) const {
 void Sender::lose_hop(Message& message) {
   if (!may_go_elsewhere(message)) return drop_for_hop(message);
   core_.judge_down(*message.ni, *message.hop);
-  send_back(message);
+  end_for_other_way(message);
 }
 
 // Its gateway is there, but leads no longer where the message goes, and another one does. One of
@@ -144,7 +144,7 @@ bool Sender::turn_back(Message& message) {
   if (is_routed_down(message)) {
     lose_hop(message);
   } else if (has_lost_way(message)) {
-    send_back(message);
+    end_for_other_way(message);
   } else {
     return false;
   }
@@ -153,8 +153,7 @@ bool Sender::turn_back(Message& message) {
 
 void Sender::end_down() {
   queued_.for_each([&](PeerPort& peer) {
-    peer.waiting.for_each([&](Parcel& parcel) {
-      auto& message = static_cast<Message&>(parcel);
+    peer.waiting.for_each([&](Message& message) {
       if (turn_back(message)) remove(peer, message);
     });
     publish(peer);

@@ -25,6 +25,7 @@ void Sender::to_home(Message& message) {
   const ShardId home = message.hop->home;
   if (home == core_.id) return at_home(message);
   core_.causes.add(Cause::kCrossedHome);
+  message.enter(SendState::kToHome);
   send_away(message, home, ParcelStep::kToHome);
 }
 
@@ -43,6 +44,7 @@ void Sender::at_home(Message& message) {
   publish(*peer);
   if (credits >= 0 || (peer->waiting_count == 0 && may_borrow(*peer, message, peer->under_way())))
     return to_lane(*peer, message);
+  core_.waits.begin(message, SendState::kHopCreditWait);
   peer->waiting.push_back(message);
   ++peer->waiting_count;
   if (!peer->linked()) queued_.push_back(*peer);
@@ -65,7 +67,7 @@ bool Sender::may_start(const PeerPort& peer) const {
   if (peer.waiting_count == 0) return false;
   const std::uint32_t under_way = peer.under_way() + 1;
   return static_cast<std::int32_t>(under_way) <= peer.tx_credits_max ||
-         may_borrow(peer, static_cast<const Message&>(*peer.waiting.front()), under_way);
+         may_borrow(peer, *peer.waiting.front(), under_way);
 }
 
 // False: it has ended, with the reason in its result.
@@ -108,6 +110,11 @@ inline void Sender::to_lane(PeerPort& peer, Message& message) {
   if (shards[core_.id]) return at_lane(message, &peer);
   const ShardId lane = lane_shard(shards, core_.id, message.hop->number, core_.shared.shards);
   core_.causes.add(Cause::kCrossedLane);
+  send_to_lane(message, lane);
+}
+
+void Sender::send_to_lane(Message& message, ShardId lane) {
+  message.enter(SendState::kToLane);
   send_away(message, lane, ParcelStep::kToLane);
 }
 
@@ -126,7 +133,7 @@ bool Sender::is_only_one(const PeerPort* peer, const Message& message) const {
 inline void Sender::at_lane(Message& message, PeerPort* peer) {
   NiPort* const port = core_.ports[message.ni->number];
   if (port == nullptr && !message.ni->plugged.get()) {
-    return send_away(message, core_.id, ParcelStep::kToLane);  // a new NI: soon
+    return send_to_lane(message, core_.id);  // a new NI: soon
   }
   if (port == nullptr || port->closing()) return fail_released(message);
   if (message.hop == nullptr) {
@@ -138,6 +145,7 @@ inline void Sender::at_lane(Message& message, PeerPort* peer) {
     message.next_hop = link;
   }
   if (port->take_credit(message, is_only_one(peer, message))) return hand_over(*port, message);
+  core_.waits.begin(message, SendState::kNiCreditWait);
   core_.causes.add(Cause::kHeldNiCredit);
 }
 
@@ -160,12 +168,12 @@ inline bool Sender::goes_by_other_lane(const LndLink& link, NiPort& port, Messag
   if (*shard == core_.id) return false;
   message.lane = message.booked();
   core_.causes.add(Cause::kCrossedLane);
-  send_away(message, *shard, ParcelStep::kToLane);
+  send_to_lane(message, *shard);
   return true;
 }
 
 inline void Sender::hand_over(NiPort& port, Message& message) {
-  message.since = core_.now;
+  message.since.set(core_.now);
   if (message.kept && !port.lnd().traits().takes_kept) bring_source(message);
   const bool held = core_.faults.rules() != nullptr && is_held_back(message);
   if (!held) [[likely]]
@@ -178,11 +186,15 @@ inline void Sender::hand_over(NiPort& port, Message& message) {
 bool Sender::is_held_back(Message& message) {
   if (message.hop == nullptr) return false;
   if (core_.shared.directory->find(message.hop->nid) != message.hop) return false;
-  return core_.faults.delays(message, core_.now) || core_.faults.fails(message, core_.now);
+  const bool held =
+      core_.faults.delays(message, core_.now) || core_.faults.fails(message, core_.now);
+  if (held) core_.waits.begin(message, SendState::kRuleWait);
+  return held;
 }
 
 void Sender::delay_over(Message& message, Health health, bool dropped) {
   NiPort& port = *core_.ports[message.ni->number];
+  core_.waits.end(message);
   if (dropped || port.closing()) {
     core_.tap_drop(message, Cause::kTxReleased);
     core_.causes.add(Cause::kTxReleased);
@@ -196,8 +208,9 @@ void Sender::delay_over(Message& message, Health health, bool dropped) {
         port, {.transmit = &message, .status = std::unexpected(Errc::kInvalid), .health = health});
   }
   const bool fails = core_.faults.rules() != nullptr && core_.faults.fails(message, core_.now);
-  message.since = core_.now;  // how long a rule had it says nothing of its next hop
-  if (!fails) port.hand_over(message);
+  message.since.set(core_.now);  // how long a rule had it says nothing of its next hop
+  if (!fails) return port.hand_over(message);
+  core_.waits.begin(message, SendState::kRuleWait);
 }
 
 // By the link that it was posted with, which was just looked at. An interface that goes takes its
@@ -213,10 +226,10 @@ void Sender::on_sent(NiPort& port, const Completion& completion) {
   std::construct_at(&message.result, completion);  // to assign would compare first
   settle_ni(port, message);
   if (message.hop == nullptr) return home_to_originator(message);
-  core_.load.sent(message.hop->nid, message.header.payload_length, message.since, core_.now);
+  core_.load.sent(message.hop->nid, message.header.payload_length, message.since.get(), core_.now);
   if (message.booked() != 0) return leave_lane(message);
   if (message.hop->home != core_.id)
-    return core_.post(message, message.hop->home, ParcelStep::kSent);
+    return send_back(message, message.hop->home, ParcelStep::kSent);
   end_at_home(message, posted_to(message));
 }
 
@@ -226,6 +239,7 @@ inline void Sender::settle_ni(NiPort& port, Message& message) {
   if (sent && message.result.reply_placed) port.traffic.add(kPlacedReply);
   core_.judge_sent(port.ni(), message);
   for (Message* next = port.return_credit(message); next != nullptr;) {
+    core_.waits.end(*next);
     if (still_wanted(*next)) return hand_over(port, *next);
     Message& late = *next;
     next = port.return_credit(late);
@@ -235,9 +249,14 @@ inline void Sender::settle_ni(NiPort& port, Message& message) {
 
 inline void Sender::leave_lane(Message& message) {
   if (message.booked() != 0 && message.booked_at() != core_.id) {
-    return core_.post(message, message.booked_at(), ParcelStep::kSent);
+    return send_back(message, message.booked_at(), ParcelStep::kSent);
   }
   back_from_lane(message);
+}
+
+inline void Sender::send_back(Message& message, ShardId to, ParcelStep step) {
+  message.enter(SendState::kComesBack);
+  core_.post(message, to, step);
 }
 
 // The link may have been released meanwhile, if its NI goes.
@@ -251,7 +270,7 @@ void Sender::back_from_lane(Message& message) {
     message.lane = 0;
   }
   if (message.hop == nullptr || message.hop->home == core_.id) return end_at_home(message);
-  core_.post(message, message.hop->home, ParcelStep::kSent);
+  send_back(message, message.hop->home, ParcelStep::kSent);
 }
 
 void Sender::end_at_home(Message& message) {
@@ -265,7 +284,8 @@ inline void Sender::end_at_home(Message& message, PeerPort* peer) {
       if (message.result.reply_placed) peer->traffic.add(kPlacedReply);
     }
     if (message.has_peer_credit) {
-      peer->prompt = message.result.status.has_value() && core_.now - message.since <= kPromptly;
+      peer->prompt =
+          message.result.status.has_value() && core_.now - message.since.get() <= kPromptly;
       take_back_credit(*peer, message);
       start_waiting(*peer);
     }
@@ -286,8 +306,9 @@ inline void Sender::start_waiting(PeerPort& peer) {
   if (!peer.starting) {
     peer.starting = true;
     while (may_start(peer)) {
-      auto& next = static_cast<Message&>(*peer.waiting.pop_front());
+      Message& next = *peer.waiting.pop_front();
       --peer.waiting_count;
+      core_.waits.end(next);
       if (still_wanted(next)) {
         to_lane(peer, next);
       } else {
@@ -319,7 +340,7 @@ void Sender::fail(Message& message, Errc code, Health health) {
 void Sender::end_released(Message& message, Errc cause) {
   const bool hop_stays = message.hop != nullptr && !message.hop->leaving.get();
   if ((message.next_hop_is_router || hop_stays) && may_turn_back(message))
-    return send_back(message);
+    return end_for_other_way(message);
   core_.tap_drop(message, Cause::kTxReleased);
   core_.causes.add(Cause::kTxReleased);
   end_with(message, cause, Health::kLocalAborted);
@@ -332,11 +353,12 @@ void Sender::fail_released(Message& message) {
 
 inline void Sender::home_to_originator(Message& message) {
   if (message.origin == core_.id) return ended(message);
-  core_.post(message, message.origin, ParcelStep::kEnded);
+  send_back(message, message.origin, ParcelStep::kEnded);
 }
 
 void Sender::remove(PeerPort& peer, Message& message) {
   message.unlink();
+  core_.waits.end(message);
   --peer.waiting_count;
   take_back_credit(peer, message);
   home_to_originator(message);
@@ -346,7 +368,7 @@ void Sender::remove(PeerPort& peer, Message& message) {
 // may stay shields what is behind it until it goes.
 void Sender::expire(Instant now) {
   queued_.for_each([&](PeerPort& peer) {
-    while (auto* const head = static_cast<Message*>(peer.waiting.front())) {
+    while (Message* const head = peer.waiting.front()) {
       if (head->deadline >= now) break;
       drop_late(*head);
       remove(peer, *head);
@@ -361,7 +383,7 @@ void Sender::expire(Instant now) {
 }
 
 void Sender::fail_waiting(PeerPort& peer, Errc cause) {
-  while (auto* const head = static_cast<Message*>(peer.waiting.front())) {
+  while (Message* const head = peer.waiting.front()) {
     end_released(*head, cause);
     remove(peer, *head);
   }
@@ -370,8 +392,7 @@ void Sender::fail_waiting(PeerPort& peer, Errc cause) {
 
 void Sender::fail_waiting(const Ni& ni, Errc cause) {
   queued_.for_each([&](PeerPort& peer) {
-    peer.waiting.for_each([&](Parcel& parcel) {
-      auto& message = static_cast<Message&>(parcel);
+    peer.waiting.for_each([&](Message& message) {
       if (message.ni != &ni) return;
       end_released(message, cause);
       remove(peer, message);
@@ -382,6 +403,7 @@ void Sender::fail_waiting(const Ni& ni, Errc cause) {
 
 void Sender::fail_waiting(NiPort& port, Errc cause) {
   while (Message* const message = port.take_back()) {
+    if (message->state.get() == SendState::kNiCreditWait) core_.waits.end(*message);
     end_released(*message, cause);
     leave_lane(*message);
   }
@@ -391,6 +413,7 @@ void Sender::end_down(NiPort& port) {
   port.for_each_waiting([&](Message& message) {
     if (!turn_back(message)) return;
     port.leave(message);
+    core_.waits.end(message);
     leave_lane(message);
   });
 }

@@ -77,7 +77,7 @@ void ShardCore::judge_sent_slowly(Ni& ni, Message& message) {
                  .sent = true,
                  .late = now > message.deadline,
                  .unsent = message.result.unsent,
-                 .ni_works = ni.heard_ns.get() > message.since.time_since_epoch().count(),
+                 .ni_works = ni.heard_ns.get() > message.since.get().time_since_epoch().count(),
                  .recovery = message.recovery,
                  .no_resend = !may_go_again(message),
                  .forwarded = message.routed,

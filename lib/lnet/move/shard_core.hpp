@@ -33,6 +33,7 @@
 #include "lib/lnet/move/receive_shares.hpp"
 #include "lib/lnet/move/refusal_book.hpp"
 #include "lib/lnet/move/statistics.hpp"
+#include "lib/lnet/move/waits.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/paths/path_selection.hpp"
 #include "lib/lnet/paths/route_aliveness.hpp"
@@ -130,7 +131,7 @@ struct ShardCore {
   // What this shard sends to itself: done by its next step.
   IntrusiveList<Parcel> inbox;
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
-  IntrusiveList<Parcel> decided;
+  WaitQueue<Receive> decided;
   // Peer NIs that are not well, or down and were to be forwarded to: the coordinator pings them.
   // Those that find no room are told of with the next message.
   static constexpr std::size_t kWantedBackMax = 64;
@@ -140,6 +141,7 @@ struct ShardCore {
   const std::unique_ptr<PeerComplaints> complaints = std::make_unique<PeerComplaints>();
   const std::unique_ptr<ReachBook> reach = std::make_unique<ReachBook>();
   const std::unique_ptr<RefusalBook> refusals = std::make_unique<RefusalBook>();
+  Waits waits{now, tap_slot};
   Outbox outbox;                           // to others
   PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink
 
@@ -152,7 +154,7 @@ struct ShardCore {
 
   LoadTally load{shared.interface_cookie + id, now, shared.limits.talkers};
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
-  ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
+  ReceiveShares shares{{receives, inbox, causes, waits, now, sweep_wanted}};
   LookedAhead looked_ahead;
   // One of a single shard has nobody to write to.
   Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
@@ -184,6 +186,12 @@ struct ShardCore {
                                      .source = header.source,
                                      .destination = header.destination,
                                      .from = from.net});
+  }
+
+  // Its LND hears of the decision, which stands in it, at the end of the turn.
+  void decide(Receive& receive) {
+    receive.enter(ReceiveState::kDecided);
+    decided.push_back(receive);
   }
 
   // Gives the parcel away; it leaves at the end of the turn.

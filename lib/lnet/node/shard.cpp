@@ -37,7 +37,7 @@ WantedPeer wanted_peer(const Parcel& parcel) {
             .named_by = message.answers->from};
   }
   const auto& receive = static_cast<const Receive&>(parcel);
-  if (receive.wants_destination)
+  if (receive.is(ReceiveState::kDestinationWait))
     return {
         .nid = receive.header.destination, .demand = PeerDemand::kOthers, .named_by = receive.from};
   return {.nid = receive.from, .demand = PeerDemand::kStranger, .received_on = &receive.port->ni()};

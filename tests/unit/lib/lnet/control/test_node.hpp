@@ -114,7 +114,7 @@ class TestNode final : public CoordinatorHost {
   // A message for this NID: has the peer made and discovered, as a shard would.
   void send(TestParcel& parcel, const Nid& to) {
     parcel.over = false;
-    parcel.since = now();
+    parcel.since.set(now());
     PeerNi* ni = coordinator.peers().find(to);
     if (ni == nullptr) coordinator.want_peer(parcel, {to});
     ni = coordinator.peers().find(to);

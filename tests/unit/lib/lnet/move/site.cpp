@@ -193,6 +193,8 @@ void expect_conserved(mocks::CoreNode& node, unsigned number) {
     EXPECT_EQ(core.ack_notes.free_count(), core.ack_notes.capacity());
     EXPECT_EQ(core.match.counters().get(MatchCounters::Id::kQuarantined), 0U);
     EXPECT_TRUE(core.inbox.empty() && core.decided.empty());
+    for (std::size_t wait = 0; wait < kWaitNames.size(); ++wait)
+      EXPECT_EQ(core.waits.waiting(static_cast<Wait>(wait)), 0U) << kWaitNames[wait];
     EXPECT_TRUE(std::ranges::all_of(core.ni_users, [](auto users) { return users == 0; }));
     EXPECT_EQ(core.buffers.held(), 0U);
     EXPECT_FALSE(core.forwarder.has_work());

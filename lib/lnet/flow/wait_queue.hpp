@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of one kind that wait for the same thing, in the order in which they came.
+#pragma once
+
+#include <utility>
+
+#include "lib/base/intrusive_list.hpp"
+#include "lib/lnet/flow/parcel.hpp"
+
+namespace plnet::lnet {
+
+// T: Message or Receive. A message leaves from anywhere by unlink().
+template <class T>
+class WaitQueue {
+ public:
+  [[nodiscard]] bool empty() const { return list_.empty(); }
+  [[nodiscard]] T* front() { return static_cast<T*>(list_.front()); }
+  [[nodiscard]] const T* front() const { return static_cast<const T*>(list_.front()); }
+
+  void push_back(T& waiting) { list_.push_back(waiting); }
+  // Null: nothing waits.
+  T* pop_front() { return static_cast<T*>(list_.pop_front()); }
+  // All of `other` behind what is here, in order.
+  void take_all(WaitQueue& other) { list_.splice_back(other.list_); }
+
+  // The visit may take its message out of the queue, and no other.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    list_.for_each([&](Parcel& parcel) { visit(static_cast<T&>(parcel)); });
+  }
+
+ private:
+  IntrusiveList<Parcel> list_;
+};
+
+}  // namespace plnet::lnet

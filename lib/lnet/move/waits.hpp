@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The waits of a shard's messages: each begins and ends here, is counted, timed and shown to
+// whoever traces states.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+#include "lib/lnet/flow/wait_counters.hpp"
+#include "lib/lnet/move/message.hpp"
+#include "lib/lnet/move/message_tap.hpp"
+#include "lib/lnet/move/receive.hpp"
+
+namespace plnet::lnet {
+
+class Waits {
+ public:
+  // `now` is the shard's and outlives this, as the slot does.
+  Waits(const Instant& now, const TapSlot& tap) : now_(now), tap_(tap) {}
+
+  // The message enters this state.
+  void begin(Receive& receive, ReceiveState state) {
+    receive.enter(state);
+    receive.waits_since = now_;
+    count_begin(wait_of(state), receive.header);
+  }
+  void begin(Message& message, SendState state) {
+    message.enter(state);
+    message.since.set(now_);
+    count_begin(wait_of(state), message.header);
+  }
+  // Its wait is over, however it ended.
+  void end(Receive& receive) {
+    count_end(wait_of(receive.state.get()), receive.header, now_ - receive.waits_since);
+    receive.enter(ReceiveState::kResumed);
+  }
+  void end(Message& message) {
+    count_end(wait_of(message.state.get()), message.header, now_ - message.since.get());
+    message.enter(SendState::kResumed);
+  }
+
+  [[nodiscard]] std::uint64_t waiting(Wait wait) const {
+    return counters_.get(counter_of(wait, WaitMark::kWaiting));
+  }
+  [[nodiscard]] CounterView counters() const { return counters_.view(); }
+
+ private:
+  void count_begin(Wait wait, const MessageHeader& header) {
+    counters_.add(counter_of(wait, WaitMark::kWaiting));
+    show({.header = header, .wait = wait, .when = now_});
+  }
+  void count_end(Wait wait, const MessageHeader& header, Duration waited) {
+    const auto waited_us = std::chrono::duration_cast<std::chrono::microseconds>(waited).count();
+    const auto time = static_cast<std::uint64_t>(std::max<std::int64_t>(waited_us, 0));
+    counters_.subtract(counter_of(wait, WaitMark::kWaiting));
+    counters_.add(counter_of(wait, WaitMark::kWaited));
+    counters_.add(counter_of(wait, WaitMark::kTime), time);
+    counters_.raise_to(counter_of(wait, WaitMark::kLongest), time);
+    show({.header = header, .wait = wait, .over = true, .waited = waited, .when = now_});
+  }
+  void show(const TappedWait& note) const {
+    if (MessageTap* const tap = tap_.get()) [[unlikely]]
+      tap->saw_wait(note);
+  }
+
+  const Instant& now_;
+  const TapSlot& tap_;
+  Counters<LnetWaits> counters_;
+};
+
+}  // namespace plnet::lnet
