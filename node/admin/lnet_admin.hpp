@@ -128,6 +128,7 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   void gateways(lnet::Reply<std::vector<lnet::GatewayReport>> reply) override;
   void routing(lnet::Reply<lnet::RoutingReport> reply) override;
   void recovery(lnet::Reply<lnet::RecoveryReport> reply) override;
+  void messages(lnet::Reply<lnet::MessagesReport> reply) override;
   void cpts_of(std::vector<lnet::Nid> nids,
                lnet::Reply<std::vector<std::optional<std::uint16_t>>> reply) override;
   void explain(lnet::PathQuestion question, lnet::Reply<lnet::PathReport> reply) override;

@@ -98,6 +98,11 @@ void LnetAdmin::recovery(Reply<lnet::RecoveryReport> reply) {
       std::move(reply));
 }
 
+void LnetAdmin::messages(Reply<lnet::MessagesReport> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_messages(*desk_, std::move(reply));
+}
+
 void LnetAdmin::say_recovery() {
   if (state_ != State::kUp || asking_for_recovery_) return;
   asking_for_recovery_ = true;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "node/admin/message_tally.hpp"
 #include "node/admin/peer_tally.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/shard_question.hpp"
@@ -191,6 +192,18 @@ void report_standing(LnetDesk& desk, Reply<lnet::RoutingReport> reply) {
              const bool down = !report && report.error().code == Errc::kNetworkDown;
              reply(down ? lnet::RoutingReport{} : std::move(report));
            });
+}
+
+void report_messages(LnetDesk& desk, Reply<lnet::MessagesReport> reply) {
+  gather_from_shards(
+      desk, MessageTally{},
+      [](lnet::Node& node, unsigned shard, MessageTally& tally) {
+        return tally.count(node, shard) ? Progress::kAgain : Progress::kDone;
+      },
+      [reply = std::move(reply)](Outcome<MessageTally>&& tally) mutable {
+        if (!tally) return reply(std::unexpected(std::move(tally.error())));
+        reply(std::move(tally->report()));
+      });
 }
 
 void report_peers(LnetDesk& desk, std::optional<lnet::Nid> only,

@@ -17,6 +17,7 @@ void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId
 // kNotFound: no peer has this NID.
 void report_peers(LnetDesk& desk, std::optional<lnet::Nid> only,
                   lnet::Reply<std::vector<lnet::PeerReport>> reply);
+void report_messages(LnetDesk& desk, lnet::Reply<lnet::MessagesReport> reply);
 // A node whose LNet is down answers "routing is disabled".
 void report_standing(LnetDesk& desk, lnet::Reply<lnet::RoutingReport> reply);
 // Adds the counters of a shard to the sums.

@@ -192,6 +192,7 @@ class FakeLnetControl : public LnetControl {
     reply(std::move(report));
   }
   void recovery(Reply<RecoveryReport> reply) override { reply(recovering); }
+  void messages(Reply<MessagesReport> reply) override { reply(standing); }
   void cpts_of(std::vector<Nid> nids,
                Reply<std::vector<std::optional<std::uint16_t>>> reply) override {
     std::vector<std::optional<std::uint16_t>> cpts;
@@ -252,6 +253,7 @@ class FakeLnetControl : public LnetControl {
   PingOrder ping_request;
   DiscoverOrder discover_request;
   RecoveryReport recovering;
+  MessagesReport standing;
   std::function<std::optional<std::uint16_t>(const Nid&)> cpt_of;
   StatisticsReport counted;
   LoadSnapshot tallied;

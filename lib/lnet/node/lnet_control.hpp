@@ -16,6 +16,7 @@
 #include "lib/base/result.hpp"
 #include "lib/lnet/load/load_tally.hpp"
 #include "lib/lnet/node/connection_report.hpp"
+#include "lib/lnet/node/messages_report.hpp"
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/lnet/node/node_report.hpp"
 #include "lib/lnet/node/path_report.hpp"
@@ -159,6 +160,7 @@ class LnetControl {
   virtual void gateways(Reply<std::vector<GatewayReport>> reply) = 0;
   virtual void routing(Reply<RoutingReport> reply) = 0;
   virtual void recovery(Reply<RecoveryReport> reply) = 0;
+  virtual void messages(Reply<MessagesReport> reply) = 0;
   // One for each NID, in order: the CPT where it is at home, or will be. Absent: not known before
   // its peer is there.
   virtual void cpts_of(std::vector<Nid> nids,

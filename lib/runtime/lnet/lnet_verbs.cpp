@@ -17,6 +17,7 @@ void add_lnet_verbs(VerbTable& verbs, lnet::LnetControl& control) {
   add_access_verbs(verbs, control);
   add_udsp_verbs(verbs, control);
   add_load_verbs(verbs, control);
+  add_message_verbs(verbs, control);
 }
 
 }  // namespace plnet::runtime

@@ -18,6 +18,7 @@ void add_manage_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_connection_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_fault_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_load_verbs(VerbTable& verbs, lnet::LnetControl& control);
+void add_message_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_access_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_udsp_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_debug_verbs(VerbTable& verbs, lnet::LnetControl& control);

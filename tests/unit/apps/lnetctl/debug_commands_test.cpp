@@ -24,10 +24,37 @@ TEST_F(DebugCommands, RecoveryQueues) {
 
 TEST_F(DebugCommands, DebugIsNotDebugfs) {
   EXPECT_EQ(run("debug stats"), kInvalidStatus);
-  EXPECT_TRUE(err.contains("unknown command 'debug stats'; expected one of: recovery")) << err;
+  EXPECT_TRUE(err.contains("unknown command 'debug stats'; expected one of: recovery, messages"))
+      << err;
   EXPECT_EQ(run("debu recovery -l"), 0) << err;
   EXPECT_EQ(run("debugf stats"), kInvalidStatus);
   EXPECT_EQ(run("debugfs lnet_lnd_timeout"), 0) << err;
+}
+
+TEST_F(DebugCommands, WaitsOfMessages) {
+  EXPECT_EQ(run("debug messages"), 0) << err;
+  lnet::MessagesReport& report = lnet_.standing;
+  report.waits[static_cast<std::size_t>(lnet::Wait::kBuffer)] = {
+      .waiting = 2, .waited = 4, .time_us = 1000, .longest_us = 700};
+  report.arriving[static_cast<std::size_t>(lnet::ReceiveState::kBufferWait)] = 2;
+  report.leaving[static_cast<std::size_t>(lnet::SendState::kWithLnd)] = 1;
+  report.longest = {{.source = nid("10.0.0.7@tcp"),
+                     .destination = nid("9@kfi"),
+                     .bytes = 4096,
+                     .state = name_of(lnet::ReceiveState::kBufferWait),
+                     .age = std::chrono::milliseconds(12),
+                     .hop = nid("9@kfi"),
+                     .shard = 1},
+                    {.source = nid("10.0.0.8@tcp"), .destination = nid("9@kfi")}};
+  EXPECT_EQ(run("debug messages --rows 1"), 0) << err;
+  EXPECT_EQ(out,
+            "messages:\n    waits:\n        - for: buffer\n          waiting: 2\n"
+            "          waited: 4\n          mean usec: 250\n          max usec: 700\n"
+            "    arriving:\n        buffer: 2\n    leaving:\n        with_lnd: 1\n"
+            "    longest:\n        - source: 10.0.0.7@tcp\n          destination: 9@kfi\n"
+            "          type: PUT\n          bytes: 4096\n          state: buffer\n"
+            "          usec: 12000\n          next hop: 9@kfi\n          shard: 1\n");
+  EXPECT_EQ(run("debug messages --rows 65"), 256 - ERANGE);
 }
 
 TEST_F(DebugCommands, CptsOfNids) {
