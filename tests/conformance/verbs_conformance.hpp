@@ -294,10 +294,14 @@ inline void check_rejections(VerbsBench& bench) {
   near.drained = near.rejected = 0;
   ASSERT_TRUE(far.driver->listen(bench.address(1)).has_value());
   pair.request();
+  for (unsigned i = 0; i < VerbsPair::kReceives; ++i)
+    pair.post_receive(0, i);
   ASSERT_TRUE(bench.run([&] { return far.requests == 1; }));
   const std::array<std::byte, 24> why{std::byte{5}};
   far.driver->reject(*far.id, why);
   ASSERT_TRUE(bench.run([&] { return near.drained == 1; }));
+  EXPECT_EQ(near.disconnected, 0U) << "flushed receives are no reason";
+  EXPECT_EQ(near.count(WorkEvent::kReceived, false), VerbsPair::kReceives);
   EXPECT_EQ(near.reject_kind, o2iblnd::RejectKind::kByPeer);
   EXPECT_EQ(near.data.size(), o2iblnd::kRejectDataBytesMax) << "data arrives padded";
   EXPECT_EQ(near.data[0], std::byte{5});

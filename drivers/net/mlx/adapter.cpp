@@ -24,43 +24,27 @@ constexpr std::uint32_t kSoftwareVendor = 0xffffff;
 
 }  // namespace
 
-Outcome<Channel> open_channel() {
-  Channel channel(rdma_create_event_channel());
-  if (!channel) return verbs_failure("rdma_create_event_channel", errno);
-  if (!set_nonblocking(channel->fd)) return verbs_failure("fcntl", errno);
-  return channel;
-}
-
-bool set_nonblocking(int descriptor) {
-  const int flags = ::fcntl(descriptor, F_GETFL);
-  return flags >= 0 && ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0;
-}
-
-std::unexpected<Error> verbs_failure(const char* call, int number) {
-  return failure(errc_of_errno(number),
-                 std::string(call) + ": " + std::generic_category().message(number));
-}
-
-Outcome<std::unique_ptr<Adapter>> Adapter::open(std::uint32_t address, const ArenaTable& arenas) {
-  std::unique_ptr<Adapter> made(new Adapter(arenas));
+Outcome<std::unique_ptr<Adapter>> Adapter::open(std::uint32_t address, const ArenaTable& arenas,
+                                                std::shared_ptr<EventDesk> desk) {
+  std::unique_ptr<Adapter> made(new Adapter(arenas, std::move(desk)));
   if (auto done = made->bind(address); !done) return std::unexpected(std::move(done.error()));
   if (auto done = made->find_limits(); !done) return std::unexpected(std::move(done.error()));
   if (auto done = made->memory_.enter(*made->domain_); !done)
     return std::unexpected(std::move(done.error()));
+  if (auto done = made->desk_->enter(*made); !done) return std::unexpected(std::move(done.error()));
+  made->entered_ = true;
   return made;
 }
 
 Adapter::~Adapter() {
+  if (entered_) desk_->leave(*this);
   memory_.leave();
   if (domain_ != nullptr) (void)ibv_dealloc_pd(domain_);
   if (id_ != nullptr) (void)rdma_destroy_id(id_);
 }
 
 Outcome<void> Adapter::bind(std::uint32_t address) {
-  auto channel = open_channel();
-  if (!channel) return std::unexpected(std::move(channel.error()));
-  channel_ = std::move(*channel);
-  if (rdma_create_id(channel_.get(), &id_, nullptr, RDMA_PS_TCP) != 0)
+  if (rdma_create_id(desk_->channel(), &id_, nullptr, RDMA_PS_TCP) != 0)
     return verbs_failure("rdma_create_id", errno);
   sockaddr_in local{};
   local.sin_family = AF_INET;
@@ -103,16 +87,30 @@ int Adapter::numa_node() const {
   return node;
 }
 
-unsigned Adapter::read_events() {
+unsigned Adapter::read_events(std::span<const std::atomic<Adapter*>> all) {
   constexpr unsigned kAtATime = 16;
   ibv_async_event event{};
   unsigned count = 0;
   while (count < kAtATime && ibv_get_async_event(context(), &event) == 0) {
-    take(event);
+    for (const std::atomic<Adapter*>& entered : all) {
+      Adapter* const each = entered.load(std::memory_order_acquire);
+      if (each == nullptr || each->context() != context()) continue;
+      if (each == this || is_of_port(event)) {
+        each->take(event);
+      } else {
+        each->changes_.fetch_add(1, std::memory_order_release);  // a queue pair may be of its users
+      }
+    }
     ibv_ack_async_event(&event);
     ++count;
   }
   return count;
+}
+
+// Others are of one queue pair.
+bool Adapter::is_of_port(const ibv_async_event& event) {
+  return event.event_type == IBV_EVENT_DEVICE_FATAL || event.event_type == IBV_EVENT_PORT_ERR ||
+         event.event_type == IBV_EVENT_PORT_ACTIVE;
 }
 
 void Adapter::take(const ibv_async_event& event) {
@@ -124,11 +122,10 @@ void Adapter::take(const ibv_async_event& event) {
     case IBV_EVENT_PORT_ACTIVE:
       if (event.element.port_num == port()) set_usable(true);
       return;
-    case IBV_EVENT_COMM_EST: {  // the first message overtook the connection manager's
-      auto* const connection = static_cast<Connection*>(event.element.qp->qp_context);
-      (void)rdma_notify(connection->id, IBV_EVENT_COMM_EST);
+    case IBV_EVENT_COMM_EST:
+      static_cast<Connection*>(event.element.qp->qp_context)->overtaken.store(true);
+      changes_.fetch_add(1, std::memory_order_release);
       return;
-    }
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:

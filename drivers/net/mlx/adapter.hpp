@@ -6,11 +6,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include "drivers/net/mlx/event_desk.hpp"
 #include "drivers/net/mlx/memory.hpp"
 #include "lib/base/arena.hpp"
 #include "lib/base/result.hpp"
@@ -18,24 +21,12 @@
 
 namespace plnet::mlx {
 
-struct ChannelFree {
-  void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
-};
-using Channel = std::unique_ptr<rdma_event_channel, ChannelFree>;
-
-// Whose descriptor does not block. The error says which call failed.
-[[nodiscard]] Outcome<Channel> open_channel();
-
-[[nodiscard]] bool set_nonblocking(int descriptor);
-
-// "ibv_reg_mr: Cannot allocate memory".
-[[nodiscard]] std::unexpected<Error> verbs_failure(const char* call, int number);
-
 class Adapter {
  public:
   // The device behind the interface with this IPv4 address (host order). The arenas outlive it.
   [[nodiscard]] static Outcome<std::unique_ptr<Adapter>> open(std::uint32_t address,
-                                                              const ArenaTable& arenas);
+                                                              const ArenaTable& arenas,
+                                                              std::shared_ptr<EventDesk> desk);
   ~Adapter();
   Adapter(const Adapter&) = delete;
   Adapter& operator=(const Adapter&) = delete;
@@ -57,8 +48,10 @@ class Adapter {
   [[nodiscard]] const Memory& memory() const { return memory_; }
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
 
-  // One shard only. Reads the device's asynchronous events and returns how many there were.
-  unsigned read_events();
+  [[nodiscard]] EventDesk& desk() const { return *desk_; }
+  // The desk's. Reads the device's asynchronous events, for all adapters on its context, and
+  // returns how many there were.
+  unsigned read_events(std::span<const std::atomic<Adapter*>> all);
 
   // Any shard. Changes with each change of the two that follow.
   [[nodiscard]] std::uint32_t changes() const { return changes_.load(std::memory_order_acquire); }
@@ -72,15 +65,18 @@ class Adapter {
   }
 
  private:
-  explicit Adapter(const ArenaTable& arenas) : arenas_(arenas), memory_(arenas) {}
+  Adapter(const ArenaTable& arenas, std::shared_ptr<EventDesk> desk)
+      : arenas_(arenas), desk_(std::move(desk)), memory_(arenas) {}
 
   [[nodiscard]] Outcome<void> bind(std::uint32_t address);
   [[nodiscard]] Outcome<void> find_limits();
   void set_usable(bool usable);
   void take(const ibv_async_event& event);
+  [[nodiscard]] static bool is_of_port(const ibv_async_event& event);
 
   const ArenaTable& arenas_;
-  Channel channel_;
+  const std::shared_ptr<EventDesk> desk_;
+  bool entered_ = false;      // at the desk
   rdma_cm_id* id_ = nullptr;  // bound to the interface: keeps the device open
   ibv_pd* domain_ = nullptr;
   Memory memory_;

@@ -10,6 +10,7 @@ namespace plnet::mlx {
 using o2iblnd::WorkCompletion;
 using o2iblnd::WorkEvent;
 using Id = MlxTable::Id;
+using State = Connection::State;
 
 unsigned Device::poll_completions() {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the call fills it
@@ -30,7 +31,7 @@ unsigned Device::poll_completions() {
 // A request that fails takes its queue pair into error, of which the connection manager knows
 // nothing.
 void Device::fail(Connection& connection) {
-  if (connection.state == Connection::State::kDraining || connection.failed) return;
+  if (connection.state == State::kDraining || connection.failed) return;
   connection.failed = true;
   failed_.push_back(connection.name);
 }
@@ -48,6 +49,7 @@ void Device::take(const ibv_wc& completion) {
   Connection* const connection = connections_.find(work.connection, work.generation);
   if (connection == nullptr) return stats_.add(Id::kStaleCompletions);
   const Result<void> status = status_of(completion.status);
+  if (!status && holds(*connection)) return;
   if (!status) fail(*connection);
   if (work.kind == WorkName::Kind::kChain) return complete_chains(*connection, work.number, status);
   if (work.kind == WorkName::Kind::kPart) return fail_part(*connection, work.number, status);
@@ -59,6 +61,15 @@ void Device::take(const ibv_wc& completion) {
           .cookie = connection->receives.front()});
   connection->receives.pop();
   ++connection->receive_room;
+}
+
+// librdmacm takes a queue pair into error while it reads the event that ends its set-up. Flushes
+// may be here before the event, which alone says why: they are told when the queue pair has
+// drained.
+bool Device::holds(Connection& connection) {
+  if (connection.state != State::kConnecting && connection.state != State::kAccepting) return false;
+  ++connection.held;
+  return true;
 }
 
 // Parts complete only with an error. Their chain ends with its last request, which is flushed.
@@ -73,7 +84,7 @@ void Device::fail_part(const Connection& connection, std::uint32_t number, Resul
 
 // Everything up to this number has completed.
 void Device::complete_chains(Connection& connection, std::uint32_t number, Result<void> status) {
-  if (number == connection.chains.next() && connection.state == Connection::State::kDraining) {
+  if (number == connection.chains.next() && connection.state == State::kDraining) {
     connection.marker_is_back = true;
     return;
   }
@@ -114,7 +125,7 @@ void Device::tell_reported() {
 }
 
 bool Device::has_drained(const Connection& connection, Instant now) const {
-  if (connection.marker_is_back && connection.receives.empty()) return true;
+  if (connection.marker_is_back && connection.receives.size() == connection.held) return true;
   return now >= connection.drain_deadline;
 }
 
@@ -132,11 +143,10 @@ unsigned Device::finish_drained(Instant now) {
 // A queue pair that is destroyed reads and writes no memory any more. What has not come back by
 // then never will.
 void Device::finish(Connection& connection) {
-  const bool forced = !connection.marker_is_back || !connection.receives.empty();
+  const bool forced = !connection.marker_is_back || connection.receives.size() != connection.held;
   if (forced && connection.pair != nullptr) stats_.add(Id::kDrainsForced);
   const QueuePairId name = connection.name;
-  if (connection.pair != nullptr) rdma_destroy_qp(connection.id);
-  connection.pair = nullptr;
+  destroy(connection);
   const auto flush = [&](WorkEvent event, std::uint64_t cookie) {
     report({.queue_pair = name,
             .event = event,

@@ -43,7 +43,9 @@ void Connections::give(Connection& connection) {
   connection.active = false;
   connection.marker_is_back = false;
   connection.failed = false;
+  connection.held = 0;
   connection.broken.store(false);
+  connection.overtaken.store(false);
   connection.completions = 0;
   free_.push_back(next.index);
 }

@@ -21,9 +21,8 @@ constexpr unsigned kCompletionsAtStart = 4096;  // grows with the queue pairs
 Outcome<std::unique_ptr<Device>> Device::open(Adapter& adapter, const DeviceConfig& config,
                                               o2iblnd::VerbsEvents& events) {
   std::unique_ptr<Device> made(new Device(adapter, config, events));
-  auto channel = open_channel();
-  if (!channel) return std::unexpected(std::move(channel.error()));
-  made->channel_ = std::move(*channel);
+  made->inbox_ = adapter.desk().enter();
+  if (made->inbox_ == 0) return failure(Errc::kNoSpace, "too many shards and NIs on RDMA devices");
   made->completion_entries_ = std::min(kCompletionsAtStart, adapter.completions_max());
   made->completions_ = ibv_create_cq(adapter.context(), static_cast<int>(made->completion_entries_),
                                      nullptr, nullptr, 0);
@@ -51,6 +50,7 @@ Device::~Device() {
     if (connection.linked()) connection.unlink();
     release(connection);
   });
+  adapter_.desk().leave(inbox_);
   if (completions_ != nullptr) (void)ibv_destroy_cq(completions_);
 }
 
@@ -91,10 +91,9 @@ unsigned Device::poll(Instant now) {
   unsigned work = tell_ended();
   work += poll_completions();
   if (!draining_.empty()) work += finish_drained(now);
-  if (now < look_at_) return work;
-  look_at_ = now + kEventInterval;
-  if (config_.reads_device_events) work += adapter_.read_events();
   work += read_events();
+  if (now < look_at_) return work;
+  look_at_ = now + kLookInterval;
   look_at_adapter();
   return work;
 }

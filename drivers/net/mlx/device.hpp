@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queue pairs of one shard on an RDMA device: one completion queue that is polled, one channel of
-// the connection manager whose descriptor does not block. Work requests never make a system call;
+// Queue pairs of one shard on an RDMA device: one completion queue that is polled; events of the
+// connection manager come from the node's desk. Work requests never make a system call;
 // the set-up of a connection makes some, a few tenths of a millisecond each on the shard.
 #pragma once
 
@@ -18,6 +18,7 @@
 
 #include "drivers/net/mlx/adapter.hpp"
 #include "drivers/net/mlx/connection.hpp"
+#include "drivers/net/mlx/event_desk.hpp"
 #include "drivers/net/mlx/registrations.hpp"
 #include "drivers/net/mlx/rx.hpp"
 #include "drivers/net/mlx/stats.hpp"
@@ -30,21 +31,7 @@ namespace plnet::mlx {
 
 struct DeviceConfig {
   std::size_t connections_max = 4096;
-  bool reads_device_events = true;  // one of the shards of an adapter does
-  int backlog = 256;                // of requests that wait at a listener
-};
-
-// An event of the connection manager, copied so that it can be acknowledged at once: an identifier
-// with an event that is not acknowledged cannot be destroyed.
-struct CmEvent {
-  rdma_cm_event_type type = RDMA_CM_EVENT_ADDR_RESOLVED;
-  rdma_cm_id* id = nullptr;
-  Connection* connection = nullptr;  // null: of a listener, a request, or given away
-  int status = 0;
-  std::size_t data_bytes = 0;
-  std::array<std::byte, o2iblnd::kAcceptDataBytesMax> data{};
-
-  [[nodiscard]] std::span<const std::byte> bytes() const { return {data.data(), data_bytes}; }
+  int backlog = 256;  // of requests that wait at a listener
 };
 
 class Device final : public o2iblnd::VerbsDriver, public Pollable {
@@ -52,8 +39,8 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   using Ipv4Endpoint = o2iblnd::Ipv4Endpoint;
 
   static constexpr std::size_t kBurst = 32;  // completions of one poll
-  // Events of the connection manager are looked for this often; each look is a system call.
-  static constexpr Duration kEventInterval = std::chrono::microseconds(200);
+  // The state of the adapter is looked at this often.
+  static constexpr Duration kLookInterval = std::chrono::microseconds(200);
   // Flushes come within microseconds. A device that owes some for longer has gone.
   static constexpr Duration kDrainMax = std::chrono::seconds(5);
   // A port that is down for longer loses its connections; a device that has gone, at once.
@@ -126,6 +113,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   unsigned poll_completions();
   void take(const ibv_wc& completion);
   void fail(Connection& connection);
+  [[nodiscard]] static bool holds(Connection& connection);
   // The oldest chain is over, and with it the use of its payload.
   PostedChain pop_chain(Connection& connection);
   void end_failed();
@@ -159,13 +147,14 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
                                          const o2iblnd::QueuePairSize& size);
   [[nodiscard]] Result<void> make_completion_room(unsigned more);
   void start_drain(Connection& connection);
+  static void destroy(Connection& connection);
   void release(Connection& connection);
 
   Adapter& adapter_;
   const DeviceConfig config_;
   o2iblnd::VerbsEvents& events_;
   MlxStats stats_;
-  Channel channel_;
+  std::uint32_t inbox_ = 0;  // its number at the desk; 0: none
   ibv_cq* completions_ = nullptr;
   unsigned completion_entries_ = 0;
   unsigned completions_promised_ = 0;  // to the queue pairs that exist

@@ -27,20 +27,6 @@ Ipv4Endpoint endpoint_of(const sockaddr* address) {
   return {.address = ntohl(ipv4.sin_addr.s_addr), .port = ntohs(ipv4.sin_port)};
 }
 
-// The connection too: an identifier that has gone to another shard may be destroyed there as soon
-// as the event is acknowledged.
-CmEvent copy_of(const rdma_cm_event& event) {
-  CmEvent copy{.type = event.event,
-               .id = event.id,
-               .connection = static_cast<Connection*>(event.id->context),
-               .status = event.status};
-  const rdma_conn_param& connection = event.param.conn;
-  if (connection.private_data == nullptr) return copy;
-  copy.data_bytes = std::min<std::size_t>(connection.private_data_len, copy.data.size());
-  std::memcpy(copy.data.data(), connection.private_data, copy.data_bytes);
-  return copy;
-}
-
 HandedRequest request_of(const CmEvent& event) {
   HandedRequest request{.id = event.id,
                         .from = endpoint_of(rdma_get_peer_addr(event.id)),
@@ -53,23 +39,18 @@ HandedRequest request_of(const CmEvent& event) {
 }  // namespace
 
 unsigned Device::read_events() {
-  constexpr unsigned kAtATime = 32;
+  EventInbox& inbox = adapter_.desk().inbox(inbox_);
   unsigned count = 0;
-  rdma_cm_event* event = nullptr;
-  while (count < kAtATime && rdma_get_cm_event(channel_.get(), &event) == 0) {
-    const CmEvent copy = copy_of(*event);
-    (void)rdma_ack_cm_event(event);
+  for (CmEvent event; count < EventInbox::kWaitingMax && inbox.take(event); ++count) {
     stats_.add(Id::kEvents);
-    take(copy);
-    ++count;
+    take(event);
   }
   return count;
 }
 
 void Device::take(const CmEvent& event) {
   if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) return take_request(request_of(event));
-  if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) adapter_.note_removal();
-  Connection* const connection = event.connection;
+  Connection* const connection = connections_.find(event.connection);
   if (connection != nullptr && connection->state != State::kDraining) take_of(*connection, event);
 }
 
@@ -83,7 +64,7 @@ void Device::take_request(const HandedRequest& request) {
   connection->state = State::kRequested;
   connection->id = request.id;
   connection->request = request;
-  request.id->context = connection;
+  IdWord(inbox_, connection->name).put_on(*request.id);
   events_.on_connect_request(connection->name, request.from, request.to, request.bytes());
 }
 
@@ -114,6 +95,7 @@ void Device::send_request(Connection& connection) {
 }
 
 void Device::take_established(Connection& connection, const CmEvent& event) {
+  if (connection.held > 0) return end_from_here(connection, Errc::kIo);
   connection.state = State::kEstablished;
   stats_.add(Id::kEstablished);
   events_.on_established(connection.name,
@@ -149,6 +131,8 @@ void Device::look_at_adapter() {
     changes_seen_ = changes;
     connections_.for_each([this](Connection& connection) {
       if (connection.broken.load()) end_from_here(connection, Errc::kIo);
+      if (connection.overtaken.exchange(false) && connection.state == State::kAccepting)
+        (void)rdma_notify(connection.id, IBV_EVENT_COMM_EST);
     });
   }
   if (const bool usable = adapter_.is_usable(); usable != usable_seen_) {

@@ -59,7 +59,8 @@ Result<QueuePairId> Device::connect(const Ipv4Endpoint& local, const Ipv4Endpoin
   connection->parameters = parameters_of(parameters);
   connection->data.assign(data.begin(), data.end());
   const auto begin = [&]() -> Result<void> {
-    if (rdma_create_id(channel_.get(), &connection->id, connection, RDMA_PS_TCP) != 0)
+    void* const word = IdWord(inbox_, connection->name).context();
+    if (rdma_create_id(adapter_.desk().channel(), &connection->id, word, RDMA_PS_TCP) != 0)
       return last_error();
     set_options(connection->id, parameters);
     if (auto bound = bind(connection->id, local); !bound) return bound;
@@ -94,7 +95,9 @@ Result<void> Device::bind(rdma_cm_id* id, const Ipv4Endpoint& local) {
 
 Result<void> Device::listen(const Ipv4Endpoint& local) {
   Listener listener{.local = local, .id = nullptr};
-  if (rdma_create_id(channel_.get(), &listener.id, nullptr, RDMA_PS_TCP) != 0) return last_error();
+  void* const word = IdWord::of_inbox(inbox_).context();
+  if (rdma_create_id(adapter_.desk().channel(), &listener.id, word, RDMA_PS_TCP) != 0)
+    return last_error();
   sockaddr_in address = address_of(local);
   if (rdma_bind_addr(listener.id, reinterpret_cast<sockaddr*>(&address)) != 0 ||
       rdma_listen(listener.id, config_.backlog) != 0) {
@@ -159,19 +162,14 @@ std::optional<HandedRequest> Device::hand_over(QueuePairId request) {
     return std::nullopt;
   HandedRequest handed = connection->request;
   handed.id = std::exchange(connection->id, nullptr);
-  handed.id->context = nullptr;  // what comes for it here is nobody's
+  IdWord::of_inbox(0).put_on(*handed.id);  // what comes for it is nobody's until it is adopted
   release(*connection);
   stats_.add(Id::kHandedOver);
   return handed;
 }
 
-// The system moves what waits for the identifier with it, and waits for events of it that another
-// shard has not acknowledged yet, some microseconds.
+// A request that its peer gives up on the way is accepted in vain, which accept() tells.
 void Device::adopt(const HandedRequest& request) {
-  if (rdma_migrate_id(request.id, channel_.get()) != 0) {
-    stats_.add(Id::kRequestsRefused);
-    return discard(request);
-  }
   take_request(request);
 }
 
@@ -251,14 +249,20 @@ void Device::start_drain(Connection& connection) {
   draining_.push_back(connection);
 }
 
-void Device::release(Connection& connection) {
-  if (connection.pair != nullptr) rdma_destroy_qp(connection.id);
-  if (connection.completions > 0) stats_.subtract(Id::kOpen);
-  completions_promised_ -= connection.completions;
-  connection.pair = nullptr;
-  connection.extended = nullptr;
+// librdmacm looks at the queue pair of an identifier whose event the desk reads: the identifier
+// goes first, which waits for the desk.
+void Device::destroy(Connection& connection) {
   if (connection.id != nullptr) (void)rdma_destroy_id(connection.id);
   connection.id = nullptr;
+  if (connection.pair != nullptr) (void)ibv_destroy_qp(connection.pair);
+  connection.pair = nullptr;
+  connection.extended = nullptr;
+}
+
+void Device::release(Connection& connection) {
+  destroy(connection);
+  if (connection.completions > 0) stats_.subtract(Id::kOpen);
+  completions_promised_ -= connection.completions;
   connections_.give(connection);
 }
 

@@ -78,7 +78,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
 
   // A request that has not been answered is answered by another driver of the host, which tells of
-  // it anew. `data` is that of the request. As rdma_migrate_id() does.
+  // it anew. `data` is that of the request.
   void hand_over(QueuePairId request, SimVerbsDriver& to, std::span<const std::byte> data);
   // The port goes down or comes back: all queue pairs end.
   void set_device(bool usable, Errc cause);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "lib/base/arena.hpp"
+#include "lib/base/clock.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/pollable.hpp"
 #include "lib/base/result.hpp"
@@ -45,7 +46,6 @@ class O2ibQueuePairs {
 
 struct O2ibPairsConfig {
   std::size_t connections_max = 0;
-  bool reads_device_events = false;
 };
 
 // Shared by all shards, for the life of the process.
@@ -55,16 +55,19 @@ class O2ibAdapter {
   // The adapter and `events` outlive the queue pairs.
   [[nodiscard]] virtual Outcome<std::unique_ptr<O2ibQueuePairs>> make(
       const O2ibPairsConfig& config, o2iblnd::VerbsEvents& events) = 0;
+  // Shard 0: looks for events of the connection manager and the device, for all shards. Adapters
+  // that share them may each be asked.
+  virtual unsigned poll_events(Instant now) = 0;
   // Any shard: nobody is to have the request.
   virtual void discard(const O2ibRequest& request) = 0;
   [[nodiscard]] virtual std::string name() const = 0;  // "mlx5_0 port 1"
 };
 
-// The device behind the interface with this IPv4 address (host order). The arenas outlive it. The
-// error says what to do.
+// Opens the device behind the interface with this IPv4 address (host order). The arenas outlive it.
+// The error says what to do.
 using O2ibAdapterOpener = std::function<Outcome<std::unique_ptr<O2ibAdapter>>(
     std::uint32_t address, const ArenaTable& arenas)>;
-[[nodiscard]] Outcome<std::unique_ptr<O2ibAdapter>> open_verbs_adapter(std::uint32_t address,
-                                                                       const ArenaTable& arenas);
+// One for a node: its adapters share a channel of events.
+[[nodiscard]] O2ibAdapterOpener verbs_adapter_opener();
 
 }  // namespace plnet::node

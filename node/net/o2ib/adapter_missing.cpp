@@ -4,11 +4,13 @@
 
 namespace plnet::node {
 
-Outcome<std::unique_ptr<O2ibAdapter>> open_verbs_adapter(std::uint32_t /*address*/,
-                                                         const ArenaTable& /*arenas*/) {
-  return failure(Errc::kNotSupported,
-                 "this plnet was built without libibverbs and librdmacm: install libibverbs-dev "
-                 "and librdmacm-dev, and build it anew");
+O2ibAdapterOpener verbs_adapter_opener() {
+  return [](std::uint32_t /*address*/,
+            const ArenaTable& /*arenas*/) -> Outcome<std::unique_ptr<O2ibAdapter>> {
+    return failure(Errc::kNotSupported,
+                   "this plnet was built without libibverbs and librdmacm: install libibverbs-dev "
+                   "and librdmacm-dev, and build it anew");
+  };
 }
 
 }  // namespace plnet::node

@@ -47,13 +47,11 @@ class VerbsAdapter final : public O2ibAdapter {
 
   Outcome<std::unique_ptr<O2ibQueuePairs>> make(const O2ibPairsConfig& config,
                                                 o2iblnd::VerbsEvents& events) override {
-    auto device = mlx::Device::open(*adapter_,
-                                    {.connections_max = config.connections_max,
-                                     .reads_device_events = config.reads_device_events},
-                                    events);
+    auto device = mlx::Device::open(*adapter_, {.connections_max = config.connections_max}, events);
     if (!device) return std::unexpected(std::move(device.error()));
     return std::make_unique<VerbsQueuePairs>(std::move(*device));
   }
+  unsigned poll_events(Instant now) override { return adapter_->desk().poll(now); }
   void discard(const O2ibRequest& request) override { mlx::Device::discard(to_driver(request)); }
   std::string name() const override {
     return fmt::format("{} port {}", adapter_->name(), adapter_->port());
@@ -63,18 +61,26 @@ class VerbsAdapter final : public O2ibAdapter {
   const std::unique_ptr<mlx::Adapter> adapter_;
 };
 
+std::string what_to_do(const Error& error) {
+  const bool absent = error.code == Errc::kNotFound;
+  return error.what + (absent ? "; `modprobe rdma_ucm ib_uverbs` makes /dev/infiniband" : "");
+}
+
 }  // namespace
 
-Outcome<std::unique_ptr<O2ibAdapter>> open_verbs_adapter(std::uint32_t address,
-                                                         const ArenaTable& arenas) {
-  auto adapter = mlx::Adapter::open(address, arenas);
-  if (!adapter) {
-    const bool absent = adapter.error().code == Errc::kNotFound;
-    return failure(adapter.error().code,
-                   adapter.error().what +
-                       (absent ? "; `modprobe rdma_ucm ib_uverbs` makes /dev/infiniband" : ""));
-  }
-  return std::make_unique<VerbsAdapter>(std::move(*adapter));
+O2ibAdapterOpener verbs_adapter_opener() {
+  return [desk = std::shared_ptr<mlx::EventDesk>()](
+             std::uint32_t address,
+             const ArenaTable& arenas) mutable -> Outcome<std::unique_ptr<O2ibAdapter>> {
+    if (desk == nullptr) {
+      auto opened = mlx::EventDesk::open();
+      if (!opened) return failure(opened.error().code, what_to_do(opened.error()));
+      desk = std::move(*opened);
+    }
+    auto adapter = mlx::Adapter::open(address, arenas, desk);
+    if (!adapter) return failure(adapter.error().code, what_to_do(adapter.error()));
+    return std::make_unique<VerbsAdapter>(std::move(*adapter));
+  };
 }
 
 }  // namespace plnet::node

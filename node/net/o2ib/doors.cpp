@@ -41,7 +41,7 @@ Outcome<std::unique_ptr<O2ibDoor>> O2ibDoor::open(O2ibAdapter& adapter, const Ip
                                                   O2ibHomes& homes,
                                                   Counters<O2ibDoorTable>& counters) {
   std::unique_ptr<O2ibDoor> door(new O2ibDoor(adapter, local, homes, counters));
-  auto pairs = adapter.make({.connections_max = kWaitingMax, .reads_device_events = true}, *door);
+  auto pairs = adapter.make({.connections_max = kWaitingMax}, *door);
   if (!pairs) return std::unexpected(std::move(pairs.error()));
   door->pairs_ = std::move(*pairs);
   if (const auto listens = door->pairs_->driver().listen(local); !listens)

@@ -23,7 +23,7 @@ using lnet::Nid;
 O2ibHost::O2ibHost(Parts parts) : parts_(std::move(parts)), seats_(parts_.room), doors_(*this) {
   for (std::size_t shard = 0; shard < parts_.cpt_of_shard.size(); ++shard)
     places_.push_back(std::make_unique<O2ibPlace>());
-  places_[0]->set_doors(&doors_);
+  places_[0]->set_doors(doors_, *this);
 }
 
 O2ibHost::~O2ibHost() {
@@ -56,6 +56,14 @@ Outcome<void> O2ibHost::open_adapter(std::uint32_t address) {
   adapters_[count] = {.address = address, .adapter = std::move(*opened)};
   adapter_count_.store(count + 1, std::memory_order_release);
   return {};
+}
+
+unsigned O2ibHost::poll_events(Instant now) {
+  unsigned work = 0;
+  const auto opened = std::span(adapters_).first(adapter_count_.load(std::memory_order_acquire));
+  for (const Opened& each : opened)
+    work += each.adapter->poll_events(now);
+  return work;
 }
 
 O2ibAdapter* O2ibHost::adapter(std::uint32_t address) const {

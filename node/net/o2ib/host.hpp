@@ -25,7 +25,7 @@
 
 namespace plnet::node {
 
-class O2ibHost final : public FamilyHost, private O2ibHomes {
+class O2ibHost final : public FamilyHost, private O2ibHomes, private O2ibEvents {
  public:
   struct Parts {
     std::vector<std::uint16_t> cpt_of_shard;
@@ -34,7 +34,7 @@ class O2ibHost final : public FamilyHost, private O2ibHomes {
     O2ibSettings settings;
     O2ibRoom room;
     const ArenaTable* arenas = nullptr;
-    O2ibAdapterOpener opener = open_verbs_adapter;
+    O2ibAdapterOpener opener = verbs_adapter_opener();
     std::string sysfs{kSysfs};
   };
 
@@ -96,6 +96,9 @@ class O2ibHost final : public FamilyHost, private O2ibHomes {
     std::unique_ptr<O2ibAdapter> adapter;
   };
 
+  // O2ibEvents.
+  unsigned poll_events(Instant now) override;
+  [[nodiscard]] bool has_devices() const override { return adapter_count_.load() > 0; }
   // O2ibHomes.
   [[nodiscard]] std::optional<lnet::ShardId> home_of(const lnet::Nid& local,
                                                      const lnet::Nid& peer) override;

@@ -53,6 +53,10 @@ unsigned O2ibPlace::take_arrivals() {
 
 unsigned O2ibPlace::poll(Instant now) {
   unsigned work = arrivals_.empty() ? 0 : take_arrivals();
+  if (events_ != nullptr) {
+    look_again_at_ = now + kEventInterval;
+    work += events_->poll_events(now);
+  }
   for (O2ibNi* const ni : nis_)
     work += ni->poll(now);
   if (doors_ != nullptr) work += doors_->poll(now);
@@ -60,12 +64,13 @@ unsigned O2ibPlace::poll(Instant now) {
 }
 
 bool O2ibPlace::woken_by_doorbell() const {
-  return nis_.empty() && (doors_ == nullptr || doors_->empty());
+  return nis_.empty() && (events_ == nullptr || !events_->has_devices());
 }
 
 Instant O2ibPlace::next_deadline() const {
   if (!arrivals_.empty()) return Instant::min();
-  Instant next = doors_ == nullptr ? Instant::max() : doors_->next_deadline();
+  Instant next = events_ != nullptr && events_->has_devices() ? look_again_at_ : Instant::max();
+  if (doors_ != nullptr) next = std::min(next, doors_->next_deadline());
   for (O2ibNi* const ni : nis_)
     next = std::min(next, ni->pairs().pollable().next_deadline());
   return next;

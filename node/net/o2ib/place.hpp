@@ -23,6 +23,15 @@ namespace plnet::node {
 class O2ibDoors;
 class O2ibPlace;
 
+// Events of all devices of the node. Shard 0's.
+class O2ibEvents {
+ public:
+  virtual ~O2ibEvents() = default;
+  virtual unsigned poll_events(Instant now) = 0;
+  // There are devices, also without an NI: one that is removed is let go.
+  [[nodiscard]] virtual bool has_devices() const = 0;
+};
+
 // The access rules of the node, for the LND of one NI on one shard.
 class O2ibGate final : public o2iblnd::PeerGate {
  public:
@@ -78,12 +87,17 @@ class O2ibPlace final : public Pollable {
  public:
   static constexpr std::size_t kArrivalsMax = 256;  // requests on their way home
   static constexpr unsigned kTakenPerTurn = 8;      // each costs some system calls
+  // A shard that has events of devices to look for naps for so long at most.
+  static constexpr Duration kEventInterval = std::chrono::microseconds(200);
 
   O2ibPlace() { nis_.reserve(2 * std::size_t{kO2ibNisMax}); }
   ~O2ibPlace() override;
 
-  // Before anybody polls. The listeners are those of this shard; null: of another.
-  void set_doors(O2ibDoors* doors) { doors_ = doors; }
+  // Before anybody polls: listeners and events of devices are this shard's.
+  void set_doors(O2ibDoors& doors, O2ibEvents& events) {
+    doors_ = &doors;
+    events_ = &events;
+  }
   void set_doorbell(Doorbell& doorbell) { doorbell_ = &doorbell; }
 
   // The shard of the listeners. False: too many are on their way.
@@ -112,7 +126,9 @@ class O2ibPlace final : public Pollable {
   O2ibComplaints complaints_;
   SpscRing<O2ibArrival> arrivals_{kArrivalsMax};
   Doorbell* doorbell_ = nullptr;
-  O2ibDoors* doors_ = nullptr;
+  O2ibDoors* doors_ = nullptr;  // null, as the next one: another shard's
+  O2ibEvents* events_ = nullptr;
+  Instant look_again_at_{};   // for events
   std::vector<O2ibNi*> nis_;  // the oldest first
 };
 

@@ -14,7 +14,7 @@ using MlxVerbs = MlxTest;
 class MlxBench final : public conformance::VerbsBench {
  public:
   o2iblnd::VerbsDriver& make(unsigned side, o2iblnd::VerbsEvents& events) override {
-    ends_[side].emplace(address(side).address, memories_[side].arenas, events);
+    ends_[side].emplace(address(side).address, memories_[side].arenas, desk_, events);
     if (maps) ends_[side]->device->set_mapping(*maps);
     return *ends_[side]->device;
   }
@@ -28,7 +28,7 @@ class MlxBench final : public conformance::VerbsBench {
   unsigned poll() {
     unsigned work = 0;
     for (auto& end : ends_)
-      work += end->device->poll(time_now());
+      work += end->poll(time_now());
     return work;
   }
   o2iblnd::Ipv4Endpoint address(unsigned side) override { return {addresses_[side], kPort}; }
@@ -45,6 +45,7 @@ class MlxBench final : public conformance::VerbsBench {
   std::array<std::uint32_t, 2> addresses_ = device_addresses().value();
   std::array<EndMemory, 2> memories_{EndMemory(conformance::kVerbsArenaBytes),
                                      EndMemory(conformance::kVerbsArenaBytes)};
+  std::shared_ptr<EventDesk> desk_ = EventDesk::open().value();
   std::array<std::optional<End>, 2> ends_;
 };
 

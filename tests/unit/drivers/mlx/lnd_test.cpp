@@ -29,9 +29,10 @@ O2ibLndConfig small() {
 
 class MlxNode {
  public:
-  MlxNode(std::uint32_t address, const conformance::LndRigOptions& options, O2ibLndConfig config)
+  MlxNode(std::uint32_t address, std::shared_ptr<EventDesk> desk,
+          const conformance::LndRigOptions& options, O2ibLndConfig config)
       : memory_(kCoreBytes + message_memory_bytes(config)),
-        end_(address, memory_.arenas, relay_),
+        end_(address, memory_.arenas, std::move(desk), relay_),
         core_({.nid = nid_of(address),
                .arenas = &memory_.arenas,
                .memory = {memory_.arena, message_memory_bytes(config)},
@@ -52,7 +53,7 @@ class MlxNode {
   }
   unsigned turn() {
     const Instant now = time_now();
-    return end_.device->poll(now) + core_.turn(now);
+    return end_.poll(now) + core_.turn(now);
   }
   mocks::FakeCore& core() { return core_; }
   O2ibLnd& lnd() { return *lnd_; }
@@ -70,7 +71,7 @@ class MlxNode {
 class MlxRig final : public conformance::LndRig {
  public:
   MlxRig(const conformance::LndRigOptions& options, const O2ibLndConfig& config)
-      : a_(addresses_[0], options, config), b_(addresses_[1], options, config) {}
+      : a_(addresses_[0], desk_, options, config), b_(addresses_[1], desk_, options, config) {}
   mocks::FakeCore& a() override { return a_.core(); }
   mocks::FakeCore* b() override { return &b_.core(); }
   lnet::Lnd& lnd_a() override { return a_.lnd(); }
@@ -101,6 +102,7 @@ class MlxRig final : public conformance::LndRig {
   static constexpr unsigned kQuietTurns = 100;
 
   std::array<std::uint32_t, 2> addresses_ = device_addresses().value();
+  std::shared_ptr<EventDesk> desk_ = EventDesk::open().value();
   MlxNode a_;
   MlxNode b_;
   unsigned quiet_turns_ = 0;
@@ -145,9 +147,9 @@ TEST_F(MlxLnd, BothSidesConnectAtOnce) {
     rig.a().put(rig.nid_b(), 100 * i, true);
     rig.b()->put(nid_a, 100 * i, true);
   }
-  ASSERT_TRUE(rig.settle());
+  ASSERT_TRUE(rig.settle()) << rig.counted();
   rig.expect_no_breach();
-  EXPECT_EQ(rig.a().tally().acks, 20U);
+  EXPECT_EQ(rig.a().tally().acks, 20U) << rig.counted();
   EXPECT_EQ(rig.b()->tally().acks, 20U);
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -55,8 +56,10 @@ struct EndMemory {
 
 // An end as far as a verbs driver goes.
 struct End {
-  End(std::uint32_t address, const ArenaTable& arenas, o2iblnd::VerbsEvents& events) {
-    auto opened = Adapter::open(address, arenas);
+  End(std::uint32_t address, const ArenaTable& arenas, std::shared_ptr<EventDesk> node_desk,
+      o2iblnd::VerbsEvents& events)
+      : desk(std::move(node_desk)) {
+    auto opened = Adapter::open(address, arenas, desk);
     EXPECT_TRUE(opened.has_value()) << opened.error().what;
     adapter = std::move(*opened);
     auto made = Device::open(*adapter, {.connections_max = 64}, events);
@@ -64,6 +67,9 @@ struct End {
     device = std::move(*made);
   }
 
+  unsigned poll(Instant now) { return desk->poll(now) + device->poll(now); }
+
+  std::shared_ptr<EventDesk> desk;  // both ends', as the adapters of a node share one
   std::unique_ptr<Adapter> adapter;
   std::unique_ptr<Device> device;
 };

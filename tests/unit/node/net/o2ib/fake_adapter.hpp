@@ -18,6 +18,7 @@ struct FakeWire {
   std::vector<std::vector<std::byte>> rejections;
   std::vector<O2ibRequest> adopted;
   unsigned discarded = 0;
+  unsigned event_polls = 0;
   unsigned pairs = 0;  // that exist
   std::optional<Errc> listen_fails;
   std::optional<Errc> make_fails;
@@ -98,6 +99,10 @@ class FakeAdapter final : public O2ibAdapter {
                                                 o2iblnd::VerbsEvents& events) override {
     if (wire_.make_fails) return failure(*wire_.make_fails, "ibv_create_cq: as the test wants");
     return std::make_unique<FakePairs>(wire_, events);
+  }
+  unsigned poll_events(Instant) override {
+    ++wire_.event_polls;
+    return 0;
   }
   void discard(const O2ibRequest&) override { ++wire_.discarded; }
   std::string name() const override { return "fake0 port 1"; }

@@ -67,6 +67,17 @@ TEST_F(O2ibResolution, AnNiHasTheCptOfItsDeviceAndTheKernelsDefaults) {
   EXPECT_EQ(value_of(setup, "concurrent_sends"), 8);
 }
 
+TEST_F(O2ibResolution, EventsAreReadOnTheFirstShardOnly) {
+  O2ibHost host = make_host();
+  ASSERT_TRUE(host.open_adapter(0x0a00'0001).has_value());
+  ASSERT_TRUE(host.open_adapter(0x0a00'0002).has_value());
+  for (unsigned shard = 1; shard < host.shards(); ++shard)
+    (void)host.on_shard(shard)->poll(Instant{});
+  EXPECT_EQ(wire.event_polls, 0U);
+  (void)host.on_shard(0)->poll(Instant{});
+  EXPECT_EQ(wire.event_polls, 2U);
+}
+
 TEST_F(O2ibResolution, TheDeviceOfAnAddressIsOpenedOnce) {
   system.add_rxe("rxe0", "eth1");
   O2ibHost host = make_host();
