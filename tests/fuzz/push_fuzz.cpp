@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pushes and ping replies from strangers, through discovery into the peers of a real coordinator:
-// whatever they say, the peers stay whole, within their limits, and nothing waits for ever.
+// the peers stay whole, within their limits, and nothing waits for ever. A peer that is connected
+// and has said nothing itself keeps its NID, whatever others push or have pushed in its name.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,8 @@ using namespace plnet::lnet;
 namespace {
 
 const Nid kOurs = Nid::of(NetType::kTcp, 0, 0x0a000001);
+
+constexpr std::uint32_t kConnected = 3;
 
 Nid theirs(std::uint32_t n) {
   return Nid::of(NetType::kTcp, 0, 0x0a000002 + n % 4);
@@ -41,10 +44,13 @@ class Node final : public CoordinatorHost, public DataOperations {
   [[nodiscard]] PingMemory memory() { return {.at = {.arena = 0, .offset = 0}, .bytes = memory_}; }
   void host(Coordinator& coordinator) { coordinator_ = &coordinator; }
 
-  void push(const Nid& from, std::span<const std::uint8_t> bytes) {
+  // `sender` is the neighbour that brings it.
+  void push(const Nid& from, const Nid& sender, std::span<const std::uint8_t> bytes) {
     for (auto& [index, md] : mds_) {
       if ((md.options & kMdPut) == 0) continue;
-      finish(index, {.kind = EventKind::kPut, .source = {from, kLustrePid}}, bytes);
+      if (is_of_peer_of(sender, from)) spoken.push_back(from);
+      finish(index, {.kind = EventKind::kPut, .source = {from, kLustrePid}, .sender = sender},
+             bytes);
       return;
     }
   }
@@ -54,6 +60,7 @@ class Node final : public CoordinatorHost, public DataOperations {
     const auto [index, target, ping] = sent_.front();
     sent_.erase(sent_.begin());
     if (!mds_.contains(index)) return true;
+    if (!bytes.empty() && ping) spoken.push_back(target);
     const EventKind kind = bytes.empty() ? EventKind::kUnlink
                            : ping        ? EventKind::kReply
                                          : EventKind::kAck;
@@ -94,8 +101,15 @@ class Node final : public CoordinatorHost, public DataOperations {
   [[nodiscard]] ShardId shard() const override { return 0; }
 
   unsigned over = 0;
+  std::vector<Nid> spoken;  // what was said for these, they may have said themselves
 
  private:
+  [[nodiscard]] bool is_of_peer_of(const Nid& sender, const Nid& from) const {
+    const PeerNi* const one = coordinator_->peers().find(sender);
+    const PeerNi* const other = coordinator_->peers().find(from);
+    return sender == from ||
+           (one != nullptr && other != nullptr && one->peer.load() == other->peer.load());
+  }
   struct Sent {
     std::uint32_t index;
     Nid target;
@@ -145,6 +159,16 @@ void check_peers(Coordinator& coordinator) {
   PLNET_CHECK(peers <= Node::limits().peers.peers, "no more than there may be");
 }
 
+// Of those whom the node has been connected to from the start.
+void check_silent(Coordinator& coordinator, const Node& node) {
+  for (std::uint32_t n = 0; n < kConnected; ++n) {
+    if (std::ranges::find(node.spoken, theirs(n)) != node.spoken.end()) continue;
+    const PeerNi* const ni = coordinator.peers().find(theirs(n));
+    PLNET_CHECK(ni != nullptr, "a silent peer stays");
+    PLNET_CHECK(ni->peer.load()->seen().primary == theirs(n), "nobody else has its NID");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -159,8 +183,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Message message;
   const std::uint8_t setup = data[0];
   if ((setup & 1) != 0) (void)coordinator.add_peer(theirs(0), Nid::any(), (setup & 2) != 0);
-  for (std::uint32_t n = 0; n < 3; ++n)
+  for (std::uint32_t n = 0; n < kConnected; ++n) {
     coordinator.want_peer(message, {theirs(n)});
+    coordinator.peers().find(theirs(n))->connected_by.set(1);
+  }
   if ((setup & 4) != 0) coordinator.set_discovery(false);
   coordinator.discover(message, *coordinator.peers().find(theirs((setup >> 4) % 3)));
   std::span<const std::uint8_t> rest(data + 1, size - 1);
@@ -169,13 +195,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t length = std::min<std::size_t>(rest[1] * 256U + rest[2], rest.size() - 3);
     const auto bytes = rest.subspan(3, length);
     if ((what & 1) != 0) {
-      node.push(theirs(what >> 4), bytes);
+      const Nid from = theirs(what >> 4);
+      node.push(from, (what & 2) != 0 ? theirs(what >> 2) : from, bytes);
     } else {
       (void)node.answer(bytes);
     }
     for (int i = 0; i < 4; ++i)
       coordinator.step(node.now());
     check_peers(coordinator);
+    check_silent(coordinator, node);
     rest = rest.subspan(3 + length);
   }
   coordinator.shut_down();

@@ -44,6 +44,10 @@ Outcome<std::string> read_whole(const std::string& path) {
   return text;
 }
 
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Json json_of(const Entry& entry) {
   Json json{{"round", entry.round}, {"placement", entry.placement}, {"attempt", entry.attempt}};
   if (entry.figures) json["figures"] = json_of(*entry.figures);
@@ -108,11 +112,26 @@ std::string journal_path(const std::string& folder) {
   return folder + "/journal.jsonl";
 }
 
+std::string head_of_journal(const Results& results) {
+  Json head{{"lnet-pin journal", kJournalFormat},
+            {"version", results.version},
+            {"begun", results.begun},
+            {"fingerprint", fingerprint_of(results.plan)},
+            {"sweep", results.sweep_text}};
+  head["environment"] = results.environment;
+  head["machine"] = json_of(results.machine);
+  return line_of(head);
+}
+
 Outcome<Results> read_journal(const std::string& folder) {
   const std::string path = journal_path(folder);
   const auto text = read_whole(path);
   if (!text) return std::unexpected(text.error());
-  std::istringstream lines(*text);
+  return parse_journal(*text, path);
+}
+
+Outcome<Results> parse_journal(const std::string& text, const std::string& path) {
+  std::istringstream lines(text);
   std::optional<Results> results;
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -154,14 +173,8 @@ Outcome<Journal> Journal::begin(const std::string& folder, const Results& result
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, kJournalMode)));
   if (!journal.file_.valid())
     return std::unexpected(io_error(fmt::format("cannot make '{}'", path)));
-  Json head{{"lnet-pin journal", kJournalFormat},
-            {"version", results.version},
-            {"begun", results.begun},
-            {"fingerprint", fingerprint_of(results.plan)},
-            {"sweep", results.sweep_text}};
-  head["environment"] = results.environment;
-  head["machine"] = json_of(results.machine);
-  if (auto done = journal.append(head); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = journal.append(head_of_journal(results)); !done)
+    return std::unexpected(std::move(done.error()));
   return journal;
 }
 
@@ -177,19 +190,18 @@ Outcome<Journal> Journal::resume(const std::string& folder) {
   return journal;
 }
 
-Outcome<void> Journal::append(const Json& json) {
-  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+Outcome<void> Journal::append(const std::string& line) {
   const auto done = ::write(file_.get(), line.data(), line.size());
   if (done == static_cast<ssize_t>(line.size()) && ::fsync(file_.get()) == 0) return {};
   return std::unexpected(io_error("the journal cannot be written"));
 }
 
 Outcome<void> Journal::add(const Entry& entry) {
-  return append(json_of(entry));
+  return append(line_of(json_of(entry)));
 }
 
 Outcome<void> Journal::note_counters(const std::string& note) {
-  return append({{"counters", note}});
+  return append(line_of({{"counters", note}}));
 }
 
 }  // namespace plnet::pin

@@ -30,6 +30,10 @@ struct Results {
 
 // The error names the file and the line. A last line that is cut short is left out.
 [[nodiscard]] Outcome<Results> read_journal(const std::string& folder);
+// The same of a text; `path` is for errors.
+[[nodiscard]] Outcome<Results> parse_journal(const std::string& text, const std::string& path);
+// Its first line.
+[[nodiscard]] std::string head_of_journal(const Results& results);
 
 class Journal {
  public:
@@ -43,7 +47,7 @@ class Journal {
 
  private:
   explicit Journal(runtime::Descriptor file) : file_(std::move(file)) {}
-  [[nodiscard]] Outcome<void> append(const Json& json);
+  [[nodiscard]] Outcome<void> append(const std::string& line);
 
   runtime::Descriptor file_;
 };

@@ -3,6 +3,7 @@
 // completions. And one LND on it, with a core that keeps it to its contract.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -59,6 +60,10 @@ class ScriptedEndpoint final : public EndpointDriver {
                  .peer_reads = peer_reads});
   }
   [[nodiscard]] Result<void> cancel_tagged(Tag tag) override {
+    if (keeps_contract && std::ranges::none_of(posts, [&](const Post& post) {
+          return post.call == Call::kPostTagged && post.tag == tag;
+        }))
+      return std::unexpected(Errc::kNotFound);
     return keep({.call = Call::kCancel, .tag = tag});
   }
   [[nodiscard]] Result<void> read_tagged(const Target& peer, Tag tag, const lnet::Payload& into,
@@ -86,7 +91,7 @@ class ScriptedEndpoint final : public EndpointDriver {
   }
   void forget(PeerAddress) override { ++forgotten; }
   void shut_down() override { down = true; }
-  [[nodiscard]] bool quiet() const override { return down; }
+  [[nodiscard]] bool quiet() const override { return down && (!keeps_contract || posts.empty()); }
   [[nodiscard]] const EndpointLimits& limits() const override { return limits_; }
   [[nodiscard]] CounterView counters() const override { return {}; }
 
@@ -119,6 +124,8 @@ class ScriptedEndpoint final : public EndpointDriver {
   unsigned resolved = 0;
   unsigned forgotten = 0;
   bool down = false;
+  // What has ended is unknown to cancel_tagged(), and it is not quiet before all has ended.
+  bool keeps_contract = false;
 
  private:
   [[nodiscard]] Result<void> next_result(Call call) {
@@ -146,16 +153,18 @@ class ScriptedNode {
   using Post = ScriptedEndpoint::Post;
 
   explicit ScriptedNode(KfiLndConfig config = {}, unsigned park_percent = 0,
-                        unsigned drop_percent = 0)
-      : bytes_(kReceiveBytes + kCoreBytes) {
+                        unsigned drop_percent = 0, std::uint32_t core_bytes = kCoreBytes,
+                        std::uint32_t payload_max = lnet::kPayloadBytesMax)
+      : bytes_(kReceiveBytes + core_bytes) {
     id_ = arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).value();
     core = std::make_unique<mocks::FakeCore>(mocks::FakeCoreConfig{.nid = nid_of(0),
                                                                    .arenas = &arenas_,
                                                                    .memory = {id_, kReceiveBytes},
-                                                                   .memory_bytes = kCoreBytes,
+                                                                   .memory_bytes = core_bytes,
                                                                    .park_percent = park_percent,
                                                                    .drop_percent = drop_percent,
                                                                    .park_turns_max = 1000,
+                                                                   .payload_max = payload_max,
                                                                    .check_bytes = false});
     config.nid = nid_of(0);
     config.arenas = &arenas_;

@@ -147,10 +147,19 @@ class ScriptedStreams final : public StreamDriver {
     streams[stream.index].closing = true;
     streams[stream.index].cause = cause;
   }
-  Result<DetachedStream> detach(StreamId) override { return std::unexpected(Errc::kNotSupported); }
-  Result<StreamId> adopt(const DetachedStream&, const StreamOptions& options) override {
+  Result<DetachedStream> detach(StreamId stream) override {
+    if (!detaches) return std::unexpected(Errc::kNotSupported);
+    streams[stream.index].ended = true;
+    return DetachedStream{.descriptor = static_cast<std::intptr_t>(stream.index)};
+  }
+  Result<StreamId> adopt(const DetachedStream& detached, const StreamOptions& options) override {
     if (refuse_adopt) return std::unexpected(*refuse_adopt);
     streams.push_back({.request = {}, .options = options});
+    if (detaches) {
+      const auto from = static_cast<std::size_t>(detached.descriptor);
+      streams.back().inbox = std::move(streams[from].inbox);
+      streams.back().room = streams[from].room;
+    }
     return id(static_cast<std::uint32_t>(streams.size() - 1));
   }
   void discard(const DetachedStream&) override { ++discarded; }
@@ -167,6 +176,7 @@ class ScriptedStreams final : public StreamDriver {
   bool local = true;
   bool keep_nothing = false;
   bool relays = false;
+  bool detaches = false;  // and what has arrived goes along
   unsigned awaits = 0;
   std::size_t read_bytes_max = SIZE_MAX;  // by one read, of those that come by bring()
 

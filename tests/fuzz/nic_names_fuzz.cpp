@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file that names hosts of NICs, and the text that gets these names: up to the first zero byte
+// the file, behind it the text. Names are added and nothing is taken away.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "lib/base/check.hpp"
+#include "lib/runtime/files/nic_names.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace plnet;
+  const std::string_view all(reinterpret_cast<const char*>(data), size);
+  const std::size_t end = std::min(all.find('\0'), all.size());
+  const auto names = runtime::NicNames::parse(all.substr(0, end), "names");
+  if (!names) {
+    PLNET_CHECK(names.error().what.starts_with("names"), "an error names the file");
+    return 0;
+  }
+  const std::string_view text = all.substr(std::min(end + 1, all.size()));
+  PLNET_CHECK(names->annotate(text).size() >= text.size(), "names are added");
+  return 0;
+}
