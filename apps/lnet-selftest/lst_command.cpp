@@ -60,8 +60,7 @@ class Program {
         instance_(options.text("instance")),
         start_{.config = option_or(options, "config", variable_or("LST_CONFIG", "")),
                .options = options.text("options"),
-               .lock_directory =
-                   option_or(options, "lock-dir", std::string(runtime::kClaimDirectory))} {
+               .lock_directory = option_or(options, "lock-dir", runtime::usual_claim_directory())} {
     if (start_.config.empty() && std::filesystem::exists(kDefaultConfig))
       start_.config = kDefaultConfig;
     shell_.default_name = default_name();

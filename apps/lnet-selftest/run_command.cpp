@@ -111,7 +111,7 @@ lst::ConsoleStart start_of(const Arguments& arguments) {
   lst::ConsoleStart start{
       .config = option_or(arguments, "config", lst::variable_or("LST_CONFIG", "")),
       .options = arguments.text("options"),
-      .lock_directory = option_or(arguments, "lock-dir", std::string(runtime::kClaimDirectory))};
+      .lock_directory = option_or(arguments, "lock-dir", runtime::usual_claim_directory())};
   if (start.config.empty() && std::filesystem::exists(lst::kDefaultConfig))
     start.config = lst::kDefaultConfig;
   return start;

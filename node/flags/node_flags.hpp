@@ -55,7 +55,7 @@ class NodeFlags {
   std::string socket_group_;
   std::string admin_group_;
   std::string nic_names_;
-  std::string lock_dir_{runtime::kClaimDirectory};
+  std::string lock_dir_ = runtime::usual_claim_directory();
 };
 
 }  // namespace plnet::node

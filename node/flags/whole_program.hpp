@@ -5,6 +5,9 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
+
+#include "lib/runtime/host/memory.hpp"
 
 namespace plnet::node {
 
@@ -16,6 +19,9 @@ inline int whole_program(const char* name, int (*run)(int count, const char* con
   // An exception of a library (out of memory at start) ends the program with a message.
   try {
     return run(count, words);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: out of memory: %s\n", name, runtime::memory_limits_text().c_str());
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", name, error.what());
     return 1;

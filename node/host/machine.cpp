@@ -2,16 +2,19 @@
 #include "node/host/machine.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
-#include <sys/stat.h>
-
 #include "lib/base/check.hpp"
+#include "lib/runtime/host/start_turn.hpp"
 #include "node/host/residents.hpp"
 #include "node/host/router_memory.hpp"
 
 namespace plnet::node {
 namespace {
+
+// Longer than it takes to fault in the arenas of most machines.
+constexpr Duration kTurnPatience = std::chrono::seconds(20);
 
 using runtime::ClaimMode;
 using runtime::IdlePolicy;
@@ -93,15 +96,13 @@ Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, Families f
 Outcome<std::unique_ptr<Machine>> Machine::take(MachinePlan plan, const runtime::Settings& settings,
                                                 const MachineOptions& options) {
   std::unique_ptr<Machine> machine(new Machine(std::move(plan), options));
-  // Minimal systems have no /run/lock. With its mode, everybody may claim CPUs, and only the owner
-  // may remove a claim.
-  if (options.lock_directory == runtime::kClaimDirectory &&
-      ::mkdir(options.lock_directory.c_str(), 0777) == 0) {
-    (void)::chmod(options.lock_directory.c_str(), 01777);
-  }
+  runtime::make_claim_directory(options.lock_directory);
   const auto cpus = cpus_of(machine->cpts());
   auto claimed = machine->claims_->claim_all(cpus, claim_for(machine->idle()));
   if (!claimed) return std::unexpected(claimed.error());
+  // Of several that start together each counts on the hugepages that the ones before it have left.
+  const runtime::StartTurn turn(options.lock_directory, kTurnPatience);
+  machine->plan_.facts.hugepages = runtime::read_host_facts().hugepages;
   if (auto started = machine->start_eal(options); !started) {
     return std::unexpected(started.error());
   }

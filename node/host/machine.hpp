@@ -28,7 +28,7 @@ class Residents;
 
 struct MachineOptions {
   std::string instance;
-  std::string lock_directory{runtime::kClaimDirectory};
+  std::string lock_directory = runtime::usual_claim_directory();
   const Residents* residents = nullptr;  // programs on the shards, which need memory, too
   bool eal_debug = false;
   std::function<void(runtime::EalLevel level, std::string_view line)> eal_log;

@@ -52,7 +52,7 @@ struct NodeOptions {
   std::string instance = "control";
   runtime::SocketOptions socket;
   std::optional<gid_t> admin_group{};
-  std::string lock_directory{runtime::kClaimDirectory};
+  std::string lock_directory = runtime::usual_claim_directory();
   Residents* residents = nullptr;  // outlives the node
   // For a router that SIGTERM ends; nullopt: it does not drain.
   std::optional<lnet::DrainOrder> drain{};

@@ -4,23 +4,20 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace plnet::runtime {
 namespace {
-
-// Readable by all, so that other users' instances can lock and name us. Files of others in a
-// sticky directory open only without O_CREAT and for reading; flock() asks for no more.
-int open_lock(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (file >= 0 || errno != EACCES) return file;
-  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-}
 
 int operation_of(ClaimMode mode) {
   return (mode == ClaimMode::kExclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
@@ -38,7 +35,52 @@ std::string holder(int file) {
   return line.empty() ? "another process" : line;
 }
 
+Outcome<void> taken(unsigned cpu, std::string_view by) {
+  return failure(
+      Errc::kBusy,
+      fmt::format("cpu {} is taken by {}: choose other CPUs (plnet: cpts), stop that instance, "
+                  "or let both idle with `plnet: pollers: idle: sleep`",
+                  cpu, by));
+}
+
+// Nothing if this system has no such file.
+std::string read_proc_locks() {
+  const std::ifstream file("/proc/locks");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
 }  // namespace
+
+// "1: FLOCK  ADVISORY  WRITE 812 00:19:1234 0 EOF"; those who wait for one have "->" behind the
+// number. Linux fs/locks.c: lock_get_status()
+std::vector<FileLock> locks_of(std::string_view proc_locks, dev_t device, ino_t inode) {
+  const std::string wanted = fmt::format("{:02x}:{:02x}:{}", major(device), minor(device), inode);
+  std::vector<FileLock> found;
+  std::istringstream lines{std::string(proc_locks)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string number, kind, strictness, access, file;
+    pid_t holder = 0;
+    if (!(words >> number >> kind >> strictness >> access >> holder >> file)) continue;
+    if (kind != "FLOCK" || file != wanted) continue;
+    found.push_back({holder, access == "WRITE" ? ClaimMode::kExclusive : ClaimMode::kShared});
+  }
+  return found;
+}
+
+std::string usual_claim_directory() {
+  return std::string(::geteuid() == 0 ? kRootClaimDirectory : kClaimDirectory);
+}
+
+void make_claim_directory(const std::string& directory) {
+  const bool is_open = directory == kClaimDirectory;
+  if (!is_open && directory != kRootClaimDirectory) return;
+  // With the mode of /run/lock everybody may claim CPUs, and only the owner may remove a claim.
+  if (::mkdir(directory.c_str(), 0700) == 0)
+    (void)::chmod(directory.c_str(), is_open ? 01777 : 0755);
+}
 
 CpuClaims::CpuClaims(std::string directory, std::string instance)
     : directory_(std::move(directory)), instance_(std::move(instance)) {}
@@ -58,22 +100,65 @@ void CpuClaims::release_from(std::size_t first) {
   }
 }
 
+std::string CpuClaims::path_of(unsigned cpu) const {
+  return fmt::format("{}/plnet-cpu-{}.{}.lock", directory_, cpu, ::geteuid());
+}
+
+// In a directory that all may write somebody else may have made the file before.
+Outcome<int> CpuClaims::open(unsigned cpu) const {
+  const std::string path = path_of(cpu);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  struct stat about{};
+  const bool is_there = ::lstat(path.c_str(), &about) == 0;
+  if (is_there && about.st_uid != ::geteuid()) {
+    if (file >= 0) ::close(file);
+    return failure(Errc::kNotPermitted,
+                   fmt::format("cpu {}: {} belongs to user {}: remove it, or name a directory of "
+                               "your own with --lock-dir",
+                               cpu, path, about.st_uid));
+  }
+  if (file >= 0) return file;
+  const Errc code = errc_of_errno(errno);
+  return failure(code, fmt::format("cpu {}: cannot open {}: {}; expected a directory in which "
+                                   "this user may create files",
+                                   cpu, path, text_of(code)));
+}
+
+Outcome<void> CpuClaims::check_others(unsigned cpu, ClaimMode mode) const {
+  if (::geteuid() == 0) return {};
+  const std::string begin = fmt::format("plnet-cpu-{}.", cpu);
+  const std::string roots(directory_ == kClaimDirectory ? kRootClaimDirectory : directory_);
+  std::error_code ignored;
+  for (const std::string& directory : {directory_, roots}) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+      struct stat about{};
+      if (!entry.path().filename().string().starts_with(begin) ||
+          ::lstat(entry.path().c_str(), &about) != 0 || about.st_uid == ::geteuid())
+        continue;
+      for (const FileLock& lock : locks_of(read_proc_locks(), about.st_dev, about.st_ino)) {
+        if (mode == ClaimMode::kExclusive || lock.mode == ClaimMode::kExclusive)
+          return taken(cpu, fmt::format("pid {} of user {}", lock.holder, about.st_uid));
+      }
+    }
+  }
+  return {};
+}
+
 Outcome<void> CpuClaims::lock(unsigned cpu, ClaimMode mode, int file) const {
   if (::flock(file, operation_of(mode)) != 0) {
     const int number = errno;
-    if (number != EWOULDBLOCK) {
-      const Errc code = errc_of_errno(number);
-      return failure(code, fmt::format("cpu {}: cannot lock {}/plnet-cpu-{}.lock: {}; expected a "
-                                       "file system that knows flock()",
-                                       cpu, directory_, cpu, text_of(code)));
-    }
-    return failure(
-        Errc::kBusy,
-        fmt::format("cpu {} is taken by {}: choose other CPUs (plnet: cpts), stop that instance, "
-                    "or let both idle with `plnet: pollers: idle: sleep`",
-                    cpu, holder(file)));
+    if (number == EWOULDBLOCK) return taken(cpu, holder(file));
+    const Errc code = errc_of_errno(number);
+    return failure(code, fmt::format("cpu {}: cannot lock {}: {}; expected a file system that "
+                                     "knows flock()",
+                                     cpu, path_of(cpu), text_of(code)));
   }
-  // For the message that others get; a file of another user cannot be written and that is fine.
+  // After the own lock: of two that start at a time at least one sees the other.
+  if (auto free = check_others(cpu, mode); !free) {
+    (void)::flock(file, LOCK_UN);
+    return free;
+  }
+  // For the message that others get.
   const std::string line = fmt::format("pid {} instance {}\n", ::getpid(), instance_);
   if (::ftruncate(file, 0) == 0) {
     [[maybe_unused]] const ssize_t written = ::pwrite(file, line.data(), line.size(), 0);
@@ -113,20 +198,14 @@ Outcome<void> CpuClaims::claim(unsigned cpu, ClaimMode mode) {
     if (held->mode == ClaimMode::kExclusive || held->mode == mode) return {};
     return convert(*held, mode);
   }
-  const std::string path = fmt::format("{}/plnet-cpu-{}.lock", directory_, cpu);
-  const int file = open_lock(path);
-  if (file < 0) {
-    const Errc code = errc_of_errno(errno);
-    return failure(code, fmt::format("cpu {}: cannot open {}: {}; expected a directory in which "
-                                     "this user may create files",
-                                     cpu, path, text_of(code)));
-  }
-  auto locked = lock(cpu, mode, file);
+  const auto file = open(cpu);
+  if (!file) return std::unexpected(file.error());
+  auto locked = lock(cpu, mode, *file);
   if (!locked) {
-    ::close(file);
+    ::close(*file);
     return locked;
   }
-  held_.push_back({.cpu = cpu, .mode = mode, .file = file});
+  held_.push_back({.cpu = cpu, .mode = mode, .file = *file});
   return {};
 }
 

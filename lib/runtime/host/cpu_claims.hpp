@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which CPUs of this host other instances use: a lock file per CPU. The kernel drops the lock with
-// the process, however that ends, so that nothing stale ever blocks a start.
+// Which CPUs of this host other instances use: a lock file per CPU and user. The kernel drops the
+// lock with the process, however that ends, so that nothing stale ever blocks a start.
+//
+// Only its owner can open such a file, hence lock it; others see from /proc/locks that it is
+// locked. Root heeds claims of root alone, so that no other user can keep it from a CPU.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "lib/base/result.hpp"
 
@@ -18,7 +23,22 @@ enum class ClaimMode : std::uint8_t {
   kShared,     // pollers that yield or sleep get along with each other
 };
 
+// Here anybody may make files; there only root may.
 inline constexpr std::string_view kClaimDirectory = "/run/lock";
+inline constexpr std::string_view kRootClaimDirectory = "/run/plnet";
+// The usual one of the user whose process this is.
+[[nodiscard]] std::string usual_claim_directory();
+// Minimal systems lack it. No effect on other directories, and on failure: a claim says why.
+void make_claim_directory(const std::string& directory);
+
+// A lock on a file, as /proc/locks lists it.
+struct FileLock {
+  pid_t holder = 0;  // 0 or less: of another PID namespace
+  ClaimMode mode = ClaimMode::kShared;
+};
+// Locks of flock() on the file with this device and inode, in the text of /proc/locks.
+[[nodiscard]] std::vector<FileLock> locks_of(std::string_view proc_locks, dev_t device,
+                                             ino_t inode);
 
 // The claims of one instance; dropped with it.
 class CpuClaims {
@@ -30,7 +50,8 @@ class CpuClaims {
   CpuClaims& operator=(const CpuClaims&) = delete;
 
   // kBusy if another instance holds the CPU in a way that does not go with `mode`: the words name
-  // it. A CPU claimed twice by this object (two pollers on it) is one claim, in the stricter mode.
+  // it. kNotPermitted: somebody else has made a file of this name. A CPU claimed twice by this
+  // object (two pollers on it) is one claim, in the stricter mode.
   [[nodiscard]] Outcome<void> claim(unsigned cpu, ClaimMode mode);
   // All or none.
   [[nodiscard]] Outcome<void> claim_all(std::span<const unsigned> cpus, ClaimMode mode);
@@ -48,7 +69,11 @@ class CpuClaims {
     int file;
   };
 
+  [[nodiscard]] std::string path_of(unsigned cpu) const;
+  [[nodiscard]] Outcome<int> open(unsigned cpu) const;
   [[nodiscard]] Outcome<void> lock(unsigned cpu, ClaimMode mode, int file) const;
+  // No claim of another user stands in the way.
+  [[nodiscard]] Outcome<void> check_others(unsigned cpu, ClaimMode mode) const;
   [[nodiscard]] Outcome<void> convert(Held& held, ClaimMode mode) const;
   void release_from(std::size_t first);
 

@@ -87,6 +87,24 @@ void check_capabilities(const HostFacts& facts, const HostNeeds& needs, Findings
   }
 }
 
+// Beside the arenas: stacks and libraries, tables of peers and messages of a usual size.
+constexpr std::uint64_t kOtherAddresses = 1ULL << 30U;
+
+void check_address_space(const HostFacts& facts, const HostNeeds& needs, Findings& findings) {
+  if (!facts.address_space_left) return;
+  const std::uint64_t left = *facts.address_space_left;
+  if (left >= needs.memory_bytes + kOtherAddresses) return;
+  findings.push_back(
+      {left < needs.memory_bytes ? Severity::kError : Severity::kWarning, "address_space",
+       fmt::format(
+           "address space: {} MiB wanted for arenas and up to {} MiB for all else, the limit "
+           "(RLIMIT_AS) leaves {} MiB",
+           needs.memory_bytes >> 20U, kOtherAddresses >> 20U, left >> 20U),
+       "a start that meets the limit fails, and a router has no memory for buffers",
+       "ulimit -v unlimited, LimitAS=infinity in the systemd unit, or lower `plnet: memory: "
+       "arena_mib`"});
+}
+
 void check_memory(const HostFacts& facts, const HostNeeds& needs, Findings& findings) {
   std::uint64_t huge_free = 0;
   for (const HugepagePool& pool : facts.hugepages)
@@ -98,13 +116,18 @@ void check_memory(const HostFacts& facts, const HostNeeds& needs, Findings& find
                         "with 4 KiB pages every copy pays for more page table entries",
                         fmt::format("echo {} > /proc/sys/vm/nr_hugepages",
                                     advised_hugepages(needs.memory_bytes, facts.hugepages))});
-    const std::uint64_t available =
-        std::min(facts.available_memory, facts.group_memory_left.value_or(UINT64_MAX));
+    const std::uint64_t group = facts.group_memory_left.value_or(UINT64_MAX);
+    const std::uint64_t available = std::min(facts.available_memory, group);
+    const bool by_group = group < facts.available_memory;
     if (facts.available_memory > 0 && available + huge_free < needs.memory_bytes) {
       findings.push_back({Severity::kError, "memory",
-                          fmt::format("memory: {} MiB wanted, {} MiB available",
-                                      needs.memory_bytes >> 20U, (available + huge_free) >> 20U),
-                          "all of it is taken at start", "lower `plnet: memory: arena_mib`"});
+                          fmt::format("memory: {} MiB wanted, {} MiB available{}",
+                                      needs.memory_bytes >> 20U, (available + huge_free) >> 20U,
+                                      by_group ? " within the limit of the control group" : ""),
+                          "all of it is taken at start",
+                          by_group ? "raise memory.max of the control group (MemoryMax= in the "
+                                     "systemd unit), or lower `plnet: memory: arena_mib`"
+                                   : "lower `plnet: memory: arena_mib`"});
     }
   }
 }
@@ -151,6 +174,7 @@ std::vector<Finding> check_host(const HostFacts& facts, const HostNeeds& needs) 
   check_port(facts, needs, findings);
   check_capabilities(facts, needs, findings);
   check_memory(facts, needs, findings);
+  check_address_space(facts, needs, findings);
   check_cpus(facts, needs, findings);
   Findings sorted;
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {

@@ -73,25 +73,36 @@ std::vector<std::string> entries(const std::string& path, std::string_view prefi
   return names;
 }
 
+// The soft limit in a line of /proc/self/limits; nothing: unlimited.
+std::optional<std::uint64_t> soft_limit(std::string_view line, std::string_view name) {
+  line.remove_prefix(name.size());
+  const std::string_view soft = take_word(line);
+  if (soft == "unlimited") return std::nullopt;
+  return number<std::uint64_t>(soft).value_or(0);
+}
+
 void read_process(const std::string& root, HostFacts& facts) {
+  std::uint64_t mapped = 0;
   if (const auto status = read_file(root + "/proc/self/status")) {
     std::string_view text = *status;
     while (!text.empty()) {
       std::string_view line = take(text, '\n');
-      if (take(line, ':') != "CapEff") continue;
-      facts.effective_capabilities = number<std::uint64_t>(line, 16).value_or(0);
+      const std::string_view name = take(line, ':');
+      if (name == "CapEff")
+        facts.effective_capabilities = number<std::uint64_t>(line, 16).value_or(0);
+      if (name == "VmSize") mapped = number<std::uint64_t>(take_word(line)).value_or(0) * 1024;
     }
   }
   if (const auto limits = read_file(root + "/proc/self/limits")) {
-    constexpr std::string_view kName = "Max locked memory";
+    constexpr std::string_view kLocked = "Max locked memory";
+    constexpr std::string_view kAddresses = "Max address space";
     std::string_view text = *limits;
     while (!text.empty()) {
       std::string_view line = take(text, '\n');
-      if (!line.starts_with(kName)) continue;
-      line.remove_prefix(kName.size());
-      const std::string_view soft = take_word(line);
-      facts.locked_memory_max = number<std::uint64_t>(soft);
-      if (!facts.locked_memory_max && soft != "unlimited") facts.locked_memory_max = 0;
+      if (line.starts_with(kLocked)) facts.locked_memory_max = soft_limit(line, kLocked);
+      if (!line.starts_with(kAddresses)) continue;
+      const auto most = soft_limit(line, kAddresses);
+      if (most) facts.address_space_left = *most - std::min(*most, mapped);
     }
   }
 }

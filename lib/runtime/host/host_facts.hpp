@@ -33,6 +33,8 @@ struct HostFacts {
   // Bytes that the control group of this process and those around it still let it have; cgroup v2.
   // Nothing: no limit, or unknown.
   std::optional<std::uint64_t> group_memory_left{};
+  // Bytes of address space that `ulimit -v` still lets this process map. Nothing: no limit.
+  std::optional<std::uint64_t> address_space_left{};
   std::vector<HugepagePool> hugepages;         // by node and page size
   std::vector<CpuGovernor> governors;          // empty: the machine has no frequency scaling
   std::vector<unsigned> isolated_cpus;         // isolcpus=

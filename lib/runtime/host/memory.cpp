@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/runtime/host/host_facts.hpp"
+
 // Older headers than the kernels that we run on.
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -127,6 +129,18 @@ Error explain(const ArenaRequest& request, const Attempt& attempt) {
 }
 
 }  // namespace
+
+std::string memory_limits_text() {
+  const HostFacts facts = read_host_facts();
+  const auto mib = [](const std::optional<std::uint64_t>& bytes) {
+    return bytes ? fmt::format("{} MiB", *bytes >> 20U) : std::string("unlimited");
+  };
+  return fmt::format(
+      "the limit on address space is {} (`ulimit -v unlimited`, LimitAS= in the unit), the control "
+      "group has {} left (memory.max, MemoryMax= in the unit), the machine {} MiB; raise the one "
+      "that is short, or ask for less with `plnet: memory: arena_mib`",
+      limit_text(RLIMIT_AS), mib(facts.group_memory_left), facts.available_memory >> 20U);
+}
 
 ArenaMemory::~ArenaMemory() {
   for (const Mapping& mapping : mappings_)

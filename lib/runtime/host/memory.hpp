@@ -55,4 +55,7 @@ class ArenaMemory {
   std::uint64_t small_pages_ = 0;
 };
 
+// The limits of this process, and how to raise them, for whoever has run into one.
+[[nodiscard]] std::string memory_limits_text();
+
 }  // namespace plnet::runtime

@@ -177,6 +177,14 @@ def case_too_few_open_files_are_told_with_the_command(site):
     assert done.returncode == 1 and "ulimit -n" in done.stderr, f"{done.returncode}: {done.stderr}"
 
 
+def case_a_limit_of_address_space_is_told_with_the_command(site):
+    start = f"exec {site.program('lnet-router')} --lock-dir {site.lock_dir} --socket {site.path('x.sock')}"
+    done = site.run("bash", "-c", f"ulimit -v 300000; {start}")
+    assert done.returncode == 1 and "ulimit -v" in done.stderr and "MiB" in done.stderr, f"{done.returncode}: {done.stderr}"
+    done = site.run("bash", "-c", f"ulimit -v 600000; {start} --check")
+    assert "MiB wanted for arenas" in done.stdout and "ulimit -v unlimited" in done.stdout, done.stdout
+
+
 def case_works_without_root(site):
     needs_root()
     site.directory.chmod(0o777)

@@ -110,6 +110,24 @@ TEST(HostCheck, ThePortOfTheKernelsLNetNamesTheWayOut) {
   EXPECT_TRUE(check_host(facts, other).empty());
 }
 
+TEST(HostCheck, ALimitOfAddressSpaceIsNamed) {
+  HostFacts facts = good_facts();
+  facts.address_space_left = 100 * kMib;
+  const auto findings = check_host(facts, needs());
+  const Finding* const space = find(findings, "address_space");
+  ASSERT_NE(space, nullptr);
+  EXPECT_EQ(space->severity, Severity::kError);
+  EXPECT_NE(space->what.find("256 MiB wanted"), std::string::npos);
+  EXPECT_NE(space->what.find("leaves 100 MiB"), std::string::npos);
+  EXPECT_NE(space->fix.find("ulimit -v unlimited"), std::string::npos);
+  facts.address_space_left = 300 * kMib;
+  const auto tight = check_host(facts, needs());
+  ASSERT_NE(find(tight, "address_space"), nullptr);
+  EXPECT_EQ(find(tight, "address_space")->severity, Severity::kWarning);
+  facts.address_space_left = 4096 * kMib;
+  EXPECT_EQ(find(check_host(facts, needs()), "address_space"), nullptr);
+}
+
 TEST(HostCheck, WorstComesFirstAndPrintsBothWays) {
   HostFacts facts;  // a machine that lends nothing
   facts.available_memory = 10 * kMib;
@@ -127,10 +145,11 @@ TEST(HostCheck, WorstComesFirstAndPrintsBothWays) {
 
 TEST(HostFacts, AreReadFromATree) {
   const TempDir root;
-  root.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000000400\nSeccomp:\t0\n");
+  root.write("proc/self/status", "Name:\tx\nVmSize:\t    1000 kB\nCapEff:\t0000000000000400\n");
   root.write("proc/self/limits",
              "Limit                     Soft Limit           Hard Limit           Units\n"
-             "Max locked memory         8388608              unlimited            bytes\n");
+             "Max locked memory         8388608              unlimited            bytes\n"
+             "Max address space         4096000              unlimited            bytes\n");
   root.write("proc/meminfo", "MemTotal:  2000 kB\nMemAvailable:   1000 kB\n");
   const std::string node = "sys/devices/system/node/node1/hugepages/hugepages-2048kB/";
   root.write(node + "nr_hugepages", "16\n");
@@ -151,6 +170,7 @@ TEST(HostFacts, AreReadFromATree) {
   const HostFacts facts = read_host_facts(root.path());
   EXPECT_EQ(facts.effective_capabilities, 0x400U);
   EXPECT_EQ(facts.locked_memory_max, 8388608U);
+  EXPECT_EQ(facts.address_space_left, 4096000U - 1024000U);
   EXPECT_EQ(facts.available_memory, 1000U * 1024);
   ASSERT_EQ(facts.hugepages.size(), 1U);
   EXPECT_EQ(facts.hugepages[0].numa_node, 1);
@@ -170,11 +190,14 @@ TEST(HostFacts, AreReadFromATree) {
 TEST(HostFacts, AnEmptyOrBrokenTreeIsNoFailure) {
   const TempDir root;
   EXPECT_EQ(read_host_facts(root.path()).effective_capabilities, 0U);
-  root.write("proc/self/limits", "Max locked memory         unlimited   unlimited   bytes\n");
+  root.write("proc/self/limits",
+             "Max locked memory         unlimited   unlimited   bytes\n"
+             "Max address space         unlimited   unlimited   bytes\n");
   root.write("proc/net/tcp", "junk\n\n x y\n 0: nocolon z 0A\n 0: :zz z 0A");
   root.write("proc/meminfo", "MemAvailable:");
   const HostFacts facts = read_host_facts(root.path());
   EXPECT_EQ(facts.locked_memory_max, std::nullopt);
+  EXPECT_EQ(facts.address_space_left, std::nullopt);
   EXPECT_TRUE(facts.listening_ports.empty());
   EXPECT_EQ(facts.available_memory, 0U);
 }
@@ -205,7 +228,8 @@ TEST(HostFacts, TheControlGroupsAroundUsLimitWhatThereIs) {
   EXPECT_EQ(available_memory_on(facts, 0, 2), 300'000U) << "once for both";
   const auto found = check_host(facts, {.memory_bytes = 700'000});
   EXPECT_TRUE(std::ranges::any_of(found, [](const Finding& each) {
-    return each.severity == Severity::kError && each.id == "memory";
+    return each.severity == Severity::kError && each.id == "memory" &&
+           each.fix.find("memory.max") != std::string::npos;
   }));
 }
 
