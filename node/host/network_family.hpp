@@ -57,6 +57,8 @@ struct FamilyNeeds {
   std::vector<std::string> pci{};  // devices for DPDK to probe
   std::vector<FamilyArena> arenas{};
   bool locks_memory = false;  // devices reach all arenas
+  // Beyond those that every node keeps; numbers of <linux/capability.h>.
+  std::vector<unsigned> capabilities{};
 };
 
 // Facts about the node that a family's LNDs are made for.

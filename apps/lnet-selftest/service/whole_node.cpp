@@ -5,11 +5,16 @@
 #include <utility>
 
 #include "apps/lnet-selftest/service/service.hpp"
+#include "node/net/families.hpp"
+#include "node/run/privileges.hpp"
 
 namespace plnet::apps {
 
 Outcome<void> run_node(const runtime::Settings& settings, node::NodeOptions options,
                        SelftestHost host) {
+  if (auto done = node::give_up_privileges(settings, node::network_families(), options.socket);
+      !done)
+    return done;
   std::optional<SelftestService> selftest;
   if (settings.selftest.enable) {
     selftest.emplace(settings.selftest, std::move(host));

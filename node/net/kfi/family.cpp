@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <linux/capability.h>
+
 #include "lib/runtime/host/eal.hpp"
 #include "node/host/useless_option.hpp"
 #include "node/net/kfi/host.hpp"
@@ -46,7 +48,12 @@ std::unique_ptr<FamilyRules> KfiFamily::rules(const lnet::NodeConfig& config,
 Outcome<FamilyNeeds> KfiFamily::needs(const runtime::Settings& settings) const {
   FamilyNeeds needs;
   for (const KfiInterface& interface : settings.sections.of<KfiSettings>().interfaces) {
+    // Processes of one host read each other's memory by libfabric's shm.
+    if (interface.backend == KfiBackend::kOfi) needs.capabilities.push_back(CAP_SYS_PTRACE);
     if (interface.backend != KfiBackend::kSoft) continue;
+    // DPDK's port may be a device of the bus, or a socket of AF_XDP with its program.
+    needs.capabilities.insert(needs.capabilities.end(),
+                              {CAP_SYS_ADMIN, CAP_SYS_RAWIO, CAP_SYS_RESOURCE, CAP_BPF});
     needs.eal_mib += interface.mtu > kOrdinaryMtu ? kLargePortMib : kPortMib;
     if (runtime::is_bus_device(interface.port)) needs.pci.push_back(interface.port);
   }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starting, stopping, being killed, and what a start refuses."""
 import os
+import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -12,10 +14,25 @@ from site_under_test import NOBODY, Skip, eventually, needs_root
 from tcp_nodes import pings
 from two_hosts import two_hosts
 
+# By their numbers in <linux/capability.h>: DAC_OVERRIDE, NET_BIND_SERVICE, NET_ADMIN, NET_RAW, IPC_LOCK, SYS_NICE.
+KEPT_CAPABILITIES = sum(1 << number for number in (1, 10, 12, 13, 14, 23))
+
+
+def gives_up_capabilities(node):
+    """No thread of it could load a module, mount, or become another user."""
+    threads = list(pathlib.Path(f"/proc/{node.process.pid}/task").iterdir())
+    assert len(threads) > 1, threads
+    for thread in threads:
+        sets = dict(re.findall(r"^(Cap\w+):\t(\w+)$", (thread / "status").read_text(), re.MULTILINE))
+        for name in ("CapEff", "CapPrm", "CapBnd") if os.geteuid() == 0 else ("CapEff", "CapPrm"):
+            assert int(sets[name], 16) & ~KEPT_CAPABILITIES == 0, f"{name} of {thread} is {sets[name]}"
+
+
 def case_starts_without_configuration_and_stops_on_sigterm(site):
     node = site.node()
     status = node.json("status")
     assert status, "status says nothing"
+    gives_up_capabilities(node)
     assert node.stop(signal.SIGTERM) == 0, node.output()
     assert not node.socket.exists(), "the control socket stays behind"
 

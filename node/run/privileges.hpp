@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The privileges of a program that is a node and nothing else.
+#pragma once
+
+#include "lib/runtime/config/settings.hpp"
+#include "lib/runtime/control/socket.hpp"
+#include "node/host/network_family.hpp"
+
+namespace plnet::node {
+
+// Gives up the capabilities that no node with these settings needs, now or later. Before there is a
+// second thread.
+[[nodiscard]] Outcome<void> give_up_privileges(const runtime::Settings& settings, Families families,
+                                               const runtime::SocketOptions& socket);
+
+}  // namespace plnet::node
