@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Peers that take more than their share of a node, beside peers that are served all the while."""
+import contextlib
+import socket
+import struct
+
+import script_peer
+from routed_hosts import address, buffers_home, routed_hosts
+from routed_hosts import start as start_routed
+from script_peer import ScriptPeer, connect, hello, nid_of, read, request
+from site_under_test import eventually
+from tcp_nodes import add_v4, counted, nid, pair, pings, works
+from traffic_nodes import count, has_answered, last_words
+from two_hosts import ADDRESSES, inside, ip, two_hosts
+from two_rails import nis, peer_nis
+
+VICTIM = ADDRESSES["b"][0]
+ATTACKER = "10.88.0.66"
+FULL = 1000
+RESETS = 40
+ASKED = 2000  # pings with each connection: more than the sockets hold answers for
+
+
+def resets(source, turn):
+    """Asks for more than it reads, then resets its connection. Whether it was let in."""
+    peer = ScriptPeer(VICTIM, source)
+    peer.link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    peer.link.settimeout(0.2)
+    with peer, contextlib.suppress(OSError):
+        if peer.introduced() != script_peer.CONTROL:
+            return False
+        first = turn * ASKED
+        peer.link.sendall(b"".join(script_peer.get_ping(peer.nid, peer.target, first + each, sink=4096) for each in range(ASKED)))
+        peer.is_answered(first)
+    return True
+
+
+def case_a_peer_that_resets_its_connections_harms_only_itself(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        hosts.address("a", ATTACKER, 24)
+        add_v4(a, b)
+        works(b, "set", "routing", "1")  # to a router the health of its peers matters
+        pings(a, nid("b"))
+        with hosts.inside("a"):
+            done = sum(resets(ATTACKER, turn) for turn in range(RESETS))
+            pings(a, nid("b"))
+        assert done >= RESETS // 2, done
+        assert counted(b, "lnd_tcp", "failed") > 100, "answers were queued"
+        assert nis(b)[nid("b")]["health stats"]["health value"] == FULL
+        assert peer_nis(b)[f"{ATTACKER}@tcp"]["health stats"]["health value"] < FULL
+        assert "event=ni_down" not in b.output(), "nor did its status flap"
+        assert a.stop() == 0
+
+
+DRIPPING = 300
+BUFFERS = 128  # large ones; a next hop may have half of them
+SERVED = 100  # operations of another client at least, in some 10 seconds
+
+
+def drips(hosts, count):
+    """Processes of one address, each of which begins a megabyte for the server."""
+    mine, leg, target = address(0, 66), address(0, hosts.ROUTERS[0]), nid_of(address(1, hosts.SERVER), 1)
+    ip("-n", hosts.names["client"], "address", "add", f"{mine}/24", "dev", "eth0")
+    with inside(hosts.names["client"]):
+        links = [connect(leg, mine, port=0) for _ in range(count)]
+    for link in links:
+        link.sendall(request(nid_of(leg)) + hello(nid_of(mine), nid_of(leg), script_peer.BULK_OUT))
+    for link in links:
+        assert len(read(link, 56)) == 56
+        link.sendall(script_peer.put(nid_of(mine), target, 33, 1, script_peer.BYTES_MAX) + bytes(100))
+    return links
+
+
+def drip(links):
+    for link in links:
+        with contextlib.suppress(OSError):
+            link.sendall(b"x")
+
+
+def case_payloads_that_drip_do_not_hold_a_next_hop(site):
+    with routed_hosts(site) as hosts:
+        router = start_routed(hosts, "r0", options=f"options lnet large_router_buffers={BUFFERS} accept=all\n")
+        start_routed(hosts, "server")
+        client = start_routed(hosts, "client", "--to", hosts.nid("server"))
+        has_answered(client, 1)
+        links = drips(hosts, DRIPPING)
+        before = count(client, "answered")
+        try:
+            eventually("they wait for credits", lambda: counted(router, "lnet_cause", "held_client_credit") >= DRIPPING / 2)
+            eventually("some are closed", lambda: drip(links) or counted(router, "lnd_tcp", "closed_slow") > 0, 40)
+            assert count(client, "answered") > before + SERVED and count(client, "failed") == 0, "others are served all the while"
+        finally:
+            for link in links:
+                link.close()
+        assert "event=lnet_starves of=client_credits " in router.output()
+        line = f"event=bad_input from={address(0, 66)}@tcp cause=closed_slow\n"
+        eventually("it is named", lambda: line in router.output())
+        last_words(client)
+        eventually("all buffers are home", lambda: buffers_home(router))
