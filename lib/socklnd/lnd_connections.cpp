@@ -206,8 +206,10 @@ void SockLnd::take(const Arrival& arrival) {
 // is always within the share.
 bool SockLnd::has_share(const Nid& nid) const {
   const std::size_t most = std::max(quota_.bulk, quota_.control);
-  const std::size_t share = std::max(
-      {config_.connections_max / kAddressConnectionsPart, kAddressConnectionsLeast, 3 * most});
+  // Each process is a peer of its own here.
+  const std::size_t all = std::min(config_.connections_max, config_.peers_max);
+  const std::size_t share =
+      std::max({all / kAddressConnectionsPart, kAddressConnectionsLeast, 3 * most});
   std::size_t count = 0;
   peers_by_id_.for_each(nid, [&](const Peer& peer) { count += peer.open_count(); });
   return count >= share;

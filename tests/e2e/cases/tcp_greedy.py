@@ -5,11 +5,12 @@ import socket
 import struct
 
 import script_peer
+from cases_common import one_shard, with_peers
 from routed_hosts import address, buffers_home, routed_hosts
 from routed_hosts import start as start_routed
 from script_peer import ScriptPeer, connect, hello, nid_of, read, request
 from site_under_test import eventually
-from tcp_nodes import add_v4, counted, nid, pair, pings, works
+from tcp_nodes import add_v4, counted, nid, pair, pings, start, works
 from traffic_nodes import count, has_answered, last_words
 from two_hosts import ADDRESSES, inside, ip, two_hosts
 from two_rails import nis, peer_nis
@@ -52,6 +53,37 @@ def case_a_peer_that_resets_its_connections_harms_only_itself(site):
         assert peer_nis(b)[f"{ATTACKER}@tcp"]["health stats"]["health value"] < FULL
         assert "event=ni_down" not in b.output(), "nor did its status flap"
         assert a.stop() == 0
+
+
+SHARE, PROCESSES = 64, 300  # connections of an address; the small table of the node has room for 256 processes
+
+
+def introduced(source, count):
+    """Connections of so many processes, which are told apart by their ports."""
+    for _ in range(count):
+        link = connect(VICTIM, source, port=0)
+        link.sendall(request(nid_of(VICTIM)) + hello(nid_of(source), nid_of(VICTIM)))
+        yield link
+
+
+def case_processes_of_one_address_have_their_share_of_the_connections(site):
+    config = site.write("few.yaml", with_peers(open(one_shard(site)).read(), 128))
+    options = site.write("all.conf", "options lnet accept=all\n")
+    with two_hosts(site) as hosts:
+        a = start(hosts, "a", one_shard(site))
+        b = hosts.node("b", "--config", config, "--idle", "sleep", "--options", options)
+        add_v4(a, b)
+        for number in (66, 67):
+            hosts.address("a", f"10.88.0.{number}", 24)
+        with hosts.inside("a"), contextlib.ExitStack() as links:
+            mine = [links.enter_context(link) for link in introduced(ATTACKER, PROCESSES)]
+            let_in = sum(len(read(link, 56)) == 56 for link in mine)
+            assert let_in == SHARE and counted(b, "lnd_tcp", "refused_address_share") == PROCESSES - SHARE, let_in
+            (other,) = [links.enter_context(link) for link in introduced("10.88.0.67", 1)]
+            assert len(read(other, 56)) == 56, "another address gets in"
+            pings(a, nid("b"))
+            line = f"event=bad_input from={ATTACKER}@tcp cause=refused_address_share\n"
+            eventually("it is named once", lambda: b.output().count(line) == 1)
 
 
 DRIPPING = 300
