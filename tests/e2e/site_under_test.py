@@ -14,6 +14,8 @@ START_TIMEOUT_S = 30
 STOP_TIMEOUT_S = 20
 CALL_TIMEOUT_S = 90  # a NIC takes some 30 to let go of a peer that is gone
 NOBODY = 65534
+# Between two looks at what will happen: a look often costs two processes, and long waits need few.
+LOOK_S, LOOK_MAX_S = 0.02, 0.2
 
 
 class Skip(Exception):
@@ -23,10 +25,12 @@ class Skip(Exception):
 def eventually(what, condition, timeout_s=20):
     """Waits for something that will happen; only its never happening is a failure."""
     end = time.monotonic() + timeout_s
+    pause = LOOK_S
     while time.monotonic() < end:
         if condition():
             return
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(1.3 * pause, LOOK_MAX_S)
     raise AssertionError(f"not within {timeout_s} s: {what}")
 
 
