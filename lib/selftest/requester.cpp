@@ -9,6 +9,10 @@ namespace {
 
 // Users may start anew what has just ended and fails at once: a turn has an end nevertheless.
 constexpr unsigned kDoneBurst = 256;
+// A request of which LNet has seen the last is in doubt when an NI on its way has been down for a
+// second: LNDs close connections after as long (plnet.tcp.down_grace_msec).
+constexpr Duration kWayLookInterval = std::chrono::milliseconds(500);
+constexpr unsigned kDownLooksMax = 3;
 
 }  // namespace
 
@@ -32,6 +36,7 @@ Requester::Requester(lnet::DataOperations& operations, TimerWheel& timers, RpcId
 
 Requester::~Requester() {
   rpcs_.for_each_lent([this](ClientRpc& rpc) { (void)timers_.cancel(rpc.timer_); });
+  (void)timers_.cancel(look_timer_);
 }
 
 ClientRpc* Requester::take(RpcUser& user, void* context) {
@@ -51,6 +56,7 @@ void Requester::give(ClientRpc& rpc) {
 Requester::Ids Requester::prepare(ClientRpc& rpc, const RpcSpec& spec) {
   PLNET_CHECK(!rpc.busy_ && rpc.over(), "started while it is under way");
   rpc.busy_ = true;
+  ++busy_;
   rpc.spec_ = spec;
   rpc.request_.reset();
   rpc.reply_.reset();
@@ -58,6 +64,7 @@ Requester::Ids Requester::prepare(ClientRpc& rpc, const RpcSpec& spec) {
   rpc.outcome_ = {};
   rpc.reply_read_ = false;
   rpc.bulk_excused_ = false;
+  rpc.down_looks_ = 0;
   Ids ids{.reply = ids_.next()};
   if (spec.bulk != BulkUse::kNone) ids.bulk = ids_.next();
   return ids;
@@ -65,6 +72,7 @@ Requester::Ids Requester::prepare(ClientRpc& rpc, const RpcSpec& spec) {
 
 void Requester::send(ClientRpc& rpc, const Ids& ids, Instant now) {
   if (rpc.spec_.timeout > Duration::zero()) timers_.start(rpc.timer_, now + rpc.spec_.timeout);
+  if (!look_timer_.running()) timers_.start(look_timer_, now + kWayLookInterval);
   if (const auto posted = post(rpc, ids); !posted) give_up(rpc, posted.error());
 }
 
@@ -114,6 +122,7 @@ void Requester::on_event(const lnet::Event& event) {
     if (event.status.error() != Errc::kCancelled) statistics_.add(RpcCount::kErrors);
   } else if (event.kind == lnet::EventKind::kSend) {
     statistics_.add(RpcCount::kSent);
+    leg.rpc->way_ = {.ours = event.source.nid, .theirs = event.sender};
   }
   examine(*leg.rpc);
 }
@@ -163,6 +172,24 @@ void Requester::expire(ClientRpc& rpc) {
   give_up(rpc, Errc::kTimedOut);
 }
 
+// LNet knows nothing of a request any more once TCP has its bytes, which are lost with the
+// connection; and the reply comes back by the same NIs.
+void Requester::look_at_ways(Timer& /*timer*/, Instant now) {
+  rpcs_.for_each_lent([this](ClientRpc& rpc) {
+    if (!rpc.busy_ || rpc.linked() || !is_in_doubt(rpc)) return;
+    statistics_.add(RpcCount::kInDoubt);
+    give_up(rpc, Errc::kNetworkDown);
+  });
+  timers_.start(look_timer_, now + kWayLookInterval);
+}
+
+bool Requester::is_in_doubt(ClientRpc& rpc) const {
+  const bool sent = rpc.outcome_ && rpc.request_.happened && rpc.request_.status;
+  const bool down = sent && operations_.is_down(rpc.way_.ours, rpc.way_.theirs);
+  rpc.down_looks_ = down ? rpc.down_looks_ + 1 : 0;
+  return rpc.down_looks_ >= kDownLooksMax;
+}
+
 // The first reason counts. What is still out comes back by events, some of them from in here.
 void Requester::give_up(ClientRpc& rpc, Errc why) {
   if (rpc.outcome_) rpc.outcome_ = std::unexpected(why);
@@ -179,6 +206,7 @@ unsigned Requester::poll() {
     if (rpc == nullptr) break;
     (void)timers_.cancel(rpc->timer_);
     rpc->busy_ = false;
+    if (--busy_ == 0) (void)timers_.cancel(look_timer_);
     rpc->user->rpc_done(*rpc, rpc->outcome_);
   }
   return told;

@@ -33,7 +33,8 @@ class RpcUser {
   virtual ~RpcUser() = default;
   // The RPC is over, from within Requester::poll(): its reply can be read until it is started again
   // or given back, both of which may happen in here. kMalformed: not a reply to this request;
-  // kTimedOut; kCancelled, or what abort() said; else what the network said.
+  // kTimedOut; kNetworkDown: it had been sent when an NI on its way failed; kCancelled, or what
+  // abort() said; else what the network said.
   virtual void rpc_done(ClientRpc& rpc, Result<void> outcome) = 0;
 };
 
@@ -73,6 +74,11 @@ class ClientRpc : public ListNode<> {
   struct Leg : RpcPart {
     ClientRpc* rpc = nullptr;
   };
+  // The NIDs between which the request has gone.
+  struct Way {
+    lnet::Nid ours = lnet::Nid::any();
+    lnet::Nid theirs = lnet::Nid::any();
+  };
 
   void on_timeout(Timer& timer, Instant now);
   [[nodiscard]] bool over() const { return !request_.posted && !reply_.posted && !bulk_.posted; }
@@ -82,6 +88,7 @@ class ClientRpc : public ListNode<> {
   Leg request_;
   Leg reply_;
   Leg bulk_;
+  Way way_;
   MessageSlot request_slot_;
   MessageSlot reply_slot_;
   ReceivedHeader reply_header_;
@@ -89,6 +96,7 @@ class ClientRpc : public ListNode<> {
   bool busy_ = false;  // from start() until just before rpc_done()
   bool reply_read_ = false;
   bool bulk_excused_ = false;  // the server refused: it need not come
+  unsigned down_looks_ = 0;    // in a row in which an NI on its way was down
   Timer timer_ = Timer::calling<&ClientRpc::on_timeout>(*this);
 };
 
@@ -146,6 +154,8 @@ class Requester final : public lnet::EventHandler {
   [[nodiscard]] Result<void> read_reply(ClientRpc& rpc);
   void give_up(ClientRpc& rpc, Errc why);
   void expire(ClientRpc& rpc);
+  void look_at_ways(Timer& timer, Instant now);
+  [[nodiscard]] bool is_in_doubt(ClientRpc& rpc) const;
 
   lnet::DataOperations& operations_;
   TimerWheel& timers_;
@@ -153,6 +163,8 @@ class Requester final : public lnet::EventHandler {
   RpcStatistics& statistics_;
   Pool<ClientRpc> rpcs_;
   IntrusiveList<ClientRpc> done_;
+  std::size_t busy_ = 0;
+  Timer look_timer_ = Timer::calling<&Requester::look_at_ways>(*this);
 };
 
 }  // namespace plnet::selftest

@@ -14,6 +14,7 @@ namespace plnet::selftest {
   X(kReceived, "rpcs_received", "rpcs", kCount, "requests that came, good or bad")                             \
   X(kDropped, "rpcs_dropped", "rpcs", kCount, "requests that got no reply, or whose reply failed")             \
   X(kExpired, "rpcs_expired", "rpcs", kCount, "requests of ours whose time ran out")                           \
+  X(kInDoubt, "rpcs_in_doubt", "rpcs", kCount, "requests of ours ended because an NI on their way had failed") \
   X(kBulkGot, "bulk_get", "bytes", kCount, "pulled from clients")                                              \
   X(kBulkPut, "bulk_put", "bytes", kCount, "pushed to clients")                                                \
   X(kMalformed, "requests_malformed", "rpcs", kCount, "dropped: length, magic or type of the request")         \

@@ -57,6 +57,13 @@ class DataOperations {
   virtual Result<void> get(MdHandle md, const GetSpec& get) = 0;
 
   [[nodiscard]] virtual ShardId shard() const = 0;
+
+  // A message that has left from our NID to theirs, and its answer, may be lost: our NI has failed
+  // or is gone, the peer NI cannot be connected or is said to be down. Not to be asked for each
+  // message.
+  [[nodiscard]] virtual bool is_down(const Nid& /*ours*/, const Nid& /*theirs*/) const {
+    return false;
+  }
 };
 
 }  // namespace plnet::lnet

@@ -55,6 +55,8 @@ void describe(const SentMessage& message, std::uint32_t own_pid, Event& event) {
   event.target = message.target;
   event.initiator.pid = own_pid;
   event.source.pid = own_pid;
+  event.source.nid = header.source;
+  event.sender = header.destination;
   if (header.type == MessageType::kPut) {
     const auto put = header.area<PutArea>();
     event.portal = put.portal;

@@ -282,6 +282,14 @@ void Shard::on_response_timeout(const ResponseTimeout& timeout) {
   core_.want_well(*peer_ni);
 }
 
+bool Shard::is_down(const Nid& ours, const Nid& theirs) const {
+  const Ni* const ni = core_.local().ni(ours);
+  if (ni == nullptr || ni->fatal.get()) return true;
+  const PeerNi* const peer_ni = node_.directory->find(theirs);
+  if (peer_ni == nullptr) return false;
+  return peer_ni->status.get() != kNiUp || peer_ni->reach.trouble().has_value();
+}
+
 bool Shard::same_peer(const Nid& entry, const Nid& source) const {
   const PeerNi* const a = node_.directory->find(entry);
   const PeerNi* const b = node_.directory->find(source);

@@ -92,6 +92,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   Result<void> unlink(MeHandle me) override { return core_.match.unlink(me); }
   Result<void> put(MdHandle md, const PutSpec& put) override { return sender_.put(md, put); }
   Result<void> get(MdHandle md, const GetSpec& get) override { return sender_.get(md, get); }
+  [[nodiscard]] bool is_down(const Nid& ours, const Nid& theirs) const override;
   [[nodiscard]] ShardId shard() const override { return core_.id; }
 
   // Pollable: after the devices.

@@ -121,8 +121,8 @@ TEST_F(Events, SendOfAPut) {
   EXPECT_EQ(event.message_type, MessageType::kPut);
   EXPECT_EQ(event.target, target);  // not the NID that the message went to in the end
   EXPECT_EQ(event.initiator, (ProcessId{Nid::any(), kLustrePid}));
-  EXPECT_EQ(event.source, (ProcessId{Nid::any(), kLustrePid}));
-  EXPECT_EQ(event.sender, Nid::any());
+  EXPECT_EQ(event.source, (ProcessId{header.source, kLustrePid}));
+  EXPECT_EQ(event.sender, header.destination);
   EXPECT_EQ(event.portal, 9U);
   EXPECT_EQ(event.match_bits, 0x1234U);
   EXPECT_EQ(event.header_data, 0xfeedfaceU);
