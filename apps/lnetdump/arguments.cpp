@@ -87,6 +87,9 @@ void describe_sources(CLI::App& app, Arguments& arguments, Texts& texts) {
   app.add_option("--ring", arguments.live.ring_kib, "KiB of memory for each shard of the node")
       ->check(CLI::Range(64, 1 << 20))
       ->capture_default_str();
+  app.add_flag("--states", arguments.live.states,
+               "also a line when a message begins to wait (for a buffer, a credit, its match and "
+               "so on), and when its wait is over");
   app.add_flag("--no-payload", texts.no_payload, "capture headers only; the same as -s 0");
   app.add_option("--seconds", texts.seconds, "end after so long")->check(CLI::PositiveNumber);
 }
@@ -180,6 +183,11 @@ Outcome<void> check_kernel_words(const Texts& texts, const Arguments& arguments)
 Outcome<void> take_source(const Texts& texts, Arguments& arguments) {
   LiveOptions& live = arguments.live;
   if (auto checked = check_kernel_words(texts, arguments); !checked) return checked;
+  if (live.states && (!arguments.is_live() || live.of_kernel || !arguments.ssh_host.empty())) {
+    return failure(Errc::kInvalid,
+                   "--states shows waits in a node on this machine: it cannot be together with -r, "
+                   "--kernel or --ssh");
+  }
   if (!arguments.is_live()) {
     if (!texts.program.empty()) {
       return failure(Errc::kInvalid, "--bpf filters in a node; with -r use an expression");

@@ -3,6 +3,7 @@
 
 #include "lib/trace/show/json.hpp"
 #include "lib/trace/show/line.hpp"
+#include "lib/trace/show/wait.hpp"
 
 namespace plnet::lnetdump {
 
@@ -26,6 +27,7 @@ Dump::Dump(const Arguments& arguments, std::FILE* out, std::FILE* file)
 // Messages that do not match still find their partners: a reply its request.
 void Dump::on_record(const trace::Record& record, const lnet::Nid& interface) {
   if (is_done()) return;
+  if (record.is_wait()) return show_wait(record);
   const std::uint64_t number = arguments_.first_number + seen_++;
   const trace::Message message = trace::decode(record);
   const trace::Paired paired = pairs_.add(message);
@@ -65,6 +67,12 @@ void Dump::show(const trace::Sighting& sighting) {
                                        : trace::line_of(sighting, arguments_.colour);
   line += '\n';
   print(line);
+}
+
+// No message: it is in no table, chart or file.
+void Dump::show_wait(const trace::Record& record) {
+  if (arguments_.quiet || arguments_.format) return;
+  print((arguments_.json ? trace::wait_json_of(record) : trace::wait_line_of(record)) + '\n');
 }
 
 void Dump::print(std::string_view text) {

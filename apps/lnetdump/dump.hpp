@@ -43,6 +43,7 @@ class Dump : public trace::RecordSink, private trace::ExchangeSink {
  private:
   void on_exchange(const trace::Exchange& exchange) override;
   void show(const trace::Sighting& sighting);
+  void show_wait(const trace::Record& record);
   void print(std::string_view text);
   void write_file();
 

@@ -67,6 +67,7 @@ Outcome<LiveSource> LiveSource::open(const LiveOptions& options, const Clock& cl
                       {"keep", options.keep == trace::Keep::kOldest ? "oldest" : "newest"}};
   if (!options.filter.empty()) args["filter"] = options.filter;
   if (!options.program.empty()) args["program"] = options.program;
+  if (options.states) args["states"] = true;
   const auto reply = client->call("capture start", args, kAnswerMax);
   if (!reply) {
     const runtime::VerbFault& fault = reply.error().faults.front();

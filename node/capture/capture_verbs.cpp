@@ -77,6 +77,7 @@ Outcome<CaptureOrder> order_of(const Args& args, const Caller& caller) {
     return failure(Errc::kInvalid, "keep: '" + keep + "'; expected newest or oldest");
   }
   order.keep = keep == "oldest" ? trace::Keep::kOldest : trace::Keep::kNewest;
+  order.states = runtime::flag_arg(args, "states");
   return order;
 }
 
@@ -103,6 +104,7 @@ VerbReply show_captures(const Captures* captures) {
                     {"snap", report.snap_bytes},
                     {"ring_kib", report.ring_bytes >> 10U},
                     {"keep", report.keep == trace::Keep::kOldest ? "oldest" : "newest"},
+                    {"states", report.states},
                     {"uid", report.uid},
                     {"pid", report.pid},
                     {"messages", report.offered},

@@ -126,8 +126,8 @@ Outcome<std::unique_ptr<Captures::Capture>> Captures::make(CaptureOrder order) c
         made->memory.ring(shard),
         {.keep = made->order.keep, .shard = shard, .reader_cursor = made->memory.cursor(shard)});
     if (!ring) return failure(ring.error(), "a ring has a power of two of bytes, 64 KiB to 1 GiB");
-    made->shards.push_back(std::make_unique<trace::ShardCapture>(*ring, made->order.filter.get(),
-                                                                 made->order.snap_bytes));
+    made->shards.push_back(std::make_unique<trace::ShardCapture>(
+        *ring, made->order.filter.get(), made->order.snap_bytes, made->order.states));
   }
   return made;
 }
@@ -210,6 +210,7 @@ std::vector<CaptureReport> Captures::list() const {
                          .snap_bytes = order.snap_bytes,
                          .ring_bytes = order.ring_bytes,
                          .keep = order.keep,
+                         .states = order.states,
                          .uid = order.uid,
                          .pid = order.pid};
     for (unsigned shard = 0; shard < shards(); ++shard) {

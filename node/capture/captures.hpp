@@ -37,6 +37,7 @@ struct CaptureOrder {
   std::uint32_t snap_bytes = 0;
   std::size_t ring_bytes = 0;  // for each shard
   trace::Keep keep = trace::Keep::kNewest;
+  bool states = false;  // waits of messages as well
   uid_t uid = 0;
   pid_t pid = 0;
 };
@@ -47,6 +48,7 @@ struct CaptureReport {
   std::uint32_t snap_bytes = 0;
   std::size_t ring_bytes = 0;
   trace::Keep keep = trace::Keep::kNewest;
+  bool states = false;
   uid_t uid = 0;
   pid_t pid = 0;
   std::uint64_t offered = 0;  // records that met the filter

@@ -24,21 +24,35 @@ class Waits {
   void begin(Receive& receive, ReceiveState state) {
     receive.enter(state);
     receive.waits_since = now_;
-    count_begin(wait_of(state), receive.header);
+    count_begin(wait_of(state));
+    if (MessageTap* const tap = tap_.get()) [[unlikely]]
+      tap->saw_wait({.header = receive.header, .wait = wait_of(state), .when = now_});
   }
   void begin(Message& message, SendState state) {
     message.enter(state);
     message.since.set(now_);
-    count_begin(wait_of(state), message.header);
+    count_begin(wait_of(state));
+    if (MessageTap* const tap = tap_.get()) [[unlikely]]
+      tap->saw_wait({.header = shown(message), .wait = wait_of(state), .when = now_});
   }
   // Its wait is over, however it ended.
   void end(Receive& receive) {
-    count_end(wait_of(receive.state.get()), receive.header, now_ - receive.waits_since);
+    const Wait wait = wait_of(receive.state.get());
+    const Duration waited = now_ - receive.waits_since;
+    count_end(wait, waited);
     receive.enter(ReceiveState::kResumed);
+    if (MessageTap* const tap = tap_.get()) [[unlikely]]
+      tap->saw_wait(
+          {.header = receive.header, .wait = wait, .over = true, .waited = waited, .when = now_});
   }
   void end(Message& message) {
-    count_end(wait_of(message.state.get()), message.header, now_ - message.since.get());
+    const Wait wait = wait_of(message.state.get());
+    const Duration waited = now_ - message.since.get();
+    count_end(wait, waited);
     message.enter(SendState::kResumed);
+    if (MessageTap* const tap = tap_.get()) [[unlikely]]
+      tap->saw_wait(
+          {.header = shown(message), .wait = wait, .over = true, .waited = waited, .when = now_});
   }
 
   [[nodiscard]] std::uint64_t waiting(Wait wait) const {
@@ -47,22 +61,23 @@ class Waits {
   [[nodiscard]] CounterView counters() const { return counters_.view(); }
 
  private:
-  void count_begin(Wait wait, const MessageHeader& header) {
-    counters_.add(counter_of(wait, WaitMark::kWaiting));
-    show({.header = header, .wait = wait, .when = now_});
-  }
-  void count_end(Wait wait, const MessageHeader& header, Duration waited) {
+  void count_begin(Wait wait) { counters_.add(counter_of(wait, WaitMark::kWaiting)); }
+  void count_end(Wait wait, Duration waited) {
     const auto waited_us = std::chrono::duration_cast<std::chrono::microseconds>(waited).count();
     const auto time = static_cast<std::uint64_t>(std::max<std::int64_t>(waited_us, 0));
     counters_.subtract(counter_of(wait, WaitMark::kWaiting));
     counters_.add(counter_of(wait, WaitMark::kWaited));
     counters_.add(counter_of(wait, WaitMark::kTime), time);
     counters_.raise_to(counter_of(wait, WaitMark::kLongest), time);
-    show({.header = header, .wait = wait, .over = true, .waited = waited, .when = now_});
   }
-  void show(const TappedWait& note) const {
-    if (MessageTap* const tap = tap_.get()) [[unlikely]]
-      tap->saw_wait(note);
+  // The header of a message without a path is not complete.
+  [[nodiscard]] static MessageHeader shown(const Message& message) {
+    MessageHeader header = message.header;
+    if (message.ni == nullptr && !message.routed) {
+      header.source = kNoNid;
+      header.destination = message.target.nid;
+    }
+    return header;
   }
 
   const Instant& now_;

@@ -17,7 +17,8 @@ inline constexpr std::array kCaptureRows{
     VerbRow{.words = "capture start",
             .help = "capture messages into shared memory",
             .args = {arg("filter"), arg("program"), arg("snap", OptionKind::kNumber),
-                     arg("ring_kib", OptionKind::kNumber), arg("keep")},
+                     arg("ring_kib", OptionKind::kNumber), arg("keep"),
+                     arg("states", OptionKind::kFlag)},
             .operation = "add",
             .entity = "capture"},
 };

@@ -65,7 +65,7 @@ constexpr auto kPortalNames = [] {
 constexpr std::array kTypes =
     std::to_array<NamedNumber>({{0, "ACK"}, {1, "PUT"}, {2, "GET"}, {3, "REPLY"}, {4, "HELLO"}});
 constexpr std::array kDirections =
-    std::to_array<NamedNumber>({{0, "RECV"}, {1, "SEND"}, {2, "DROP"}});
+    std::to_array<NamedNumber>({{0, "RECV"}, {1, "SEND"}, {2, "DROP"}, {3, "WAIT"}, {4, "GO"}});
 
 constexpr auto kCauses = [] {
   std::array<NamedNumber, lnet::LnetCauses::kInfo.size()> names{};

@@ -42,7 +42,7 @@ enum class PortalUse : std::uint8_t { kOther, kLnet, kRequest, kReply, kBulk, kS
 [[nodiscard]] std::optional<std::uint32_t> parse_portal(std::string_view name);
 
 [[nodiscard]] NameTable message_type_names();  // "ACK", "PUT", …
-[[nodiscard]] NameTable direction_names();     // "RECV", "SEND", "DROP"
+[[nodiscard]] NameTable direction_names();     // "RECV", "SEND", …
 [[nodiscard]] std::string_view name_of(Direction direction);
 // Why a message was dropped: names of the counters of lib/lnet/move/statistics.hpp.
 [[nodiscard]] NameTable cause_names();

@@ -26,7 +26,8 @@ constexpr auto kBits = FieldKind::kBits;
 
 constexpr std::array kFields = std::to_array<Field>({
     {"msg_type", "PUT, GET, ACK, REPLY", kNumber, PLNET_IN_RECORD(type), 0, message_type_names},
-    {"dir", "RECV, SEND, DROP", kNumber, PLNET_IN_RECORD(direction), 0, direction_names},
+    {"dir", "RECV, SEND, DROP; with --states also WAIT, GO", kNumber, PLNET_IN_RECORD(direction), 0,
+     direction_names},
     {"cause", "why a message was dropped: dropped_hop_down, …", kNumber, PLNET_IN_RECORD(cause), 0,
      cause_names},
     {"len", "bytes of payload", kNumber, PLNET_IN_RECORD(payload_length)},

@@ -16,7 +16,14 @@
 
 namespace plnet::trace {
 
-enum class Direction : std::uint8_t { kReceived, kSent, kDropped };
+enum class Direction : std::uint8_t {
+  kReceived,
+  kSent,
+  kDropped,
+  kWaits,   // the message begins to wait: only of a capture of states
+  kWaited,  // its wait is over; the payload of the record is the WaitedNs
+};
+using WaitedNs = std::uint64_t;
 
 inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
@@ -33,7 +40,7 @@ struct RecordHeader {
   std::uint32_t captured = 0;        // bytes of the payload that follow
   Direction direction = Direction::kReceived;
   std::uint8_t type = 0;       // lnet::MessageType; 255: larger than a byte
-  std::uint8_t cause = 0;      // of a drop: lnet::Cause
+  std::uint8_t cause = 0;      // of a drop: lnet::Cause; of a wait: lnet::Wait
   std::uint8_t interface = 0;  // number of the local NI in the capture's table
 };
 static_assert(sizeof(RecordHeader) == 128);
@@ -56,6 +63,7 @@ struct Record {
   RecordHeader header;
   std::span<const std::byte> payload;  // `captured` bytes
 
+  [[nodiscard]] bool is_wait() const { return header.direction >= Direction::kWaits; }
   [[nodiscard]] bool is(lnet::MessageType type) const {
     return header.type == static_cast<std::uint8_t>(type);
   }

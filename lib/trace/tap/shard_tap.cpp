@@ -76,6 +76,12 @@ void ShardCapture::write_owner(const RecordHeader& header, const lnet::Nid& inte
                      payload.first(std::min<std::size_t>(payload.size(), snap_bytes_)));
 }
 
+void ShardCapture::write_wait_owner(const RecordHeader& header, const WaitedNs* waited) {
+  const auto bytes = waited == nullptr ? std::span<const std::byte>()
+                                       : std::as_bytes(std::span<const WaitedNs, 1>(waited, 1));
+  (void)ring_.append(header, known_number_, bytes);
+}
+
 ShardTap::ShardTap(const ArenaTable& arenas, const std::atomic<std::int64_t>& wall_offset_ns,
                    const std::vector<ShardCapture*>& captures)
     : arenas_(arenas), wall_offset_ns_(wall_offset_ns) {
@@ -85,6 +91,7 @@ ShardTap::ShardTap(const ArenaTable& arenas, const std::atomic<std::int64_t>& wa
     const RecordFilter* const filter = each->filter();
     entries_[count_++] = {filter == nullptr ? nullptr : filter->machine_code(), filter, each};
     has_filter_ |= filter != nullptr;
+    wants_states_ |= each->wants_states();
     const bool decodes = filter != nullptr && filter->needs_content();
     decodes_ |= decodes;
     brief_will_do_ &= filter != nullptr && filter->reads_brief_only() && !decodes;
@@ -138,6 +145,28 @@ void ShardTap::saw(const lnet::TappedMessage& message) {
     if (!each.wants(input_)) continue;
     if (!std::exchange(whole, true)) set_rest(message, wall_ns(message.when), input_.record);
     each.capture->write_owner(input_.record, message.interface, payload);
+  }
+}
+
+// A wait has no payload that a filter could look into.
+void ShardTap::saw_wait(const lnet::TappedWait& wait) {
+  if (!wants_states_) return;
+  const auto waited = static_cast<WaitedNs>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(wait.waited).count());
+  RecordHeader& record = input_.record;
+  record = {};
+  set_header(wait.header, record);
+  record.time_ns = wall_ns(wait.when);
+  record.direction = wait.over ? Direction::kWaited : Direction::kWaits;
+  record.cause = static_cast<std::uint8_t>(std::to_underlying(wait.wait));
+  record.captured = wait.over ? sizeof waited : 0;
+  if (has_filter_) {
+    fill_type_area(wait.header.type, wait.header.type_area, input_);
+    if (decodes_) fill_content(decode(Record{record, {}}), input_);
+  }
+  for (const Entry& each : entries()) {
+    if (each.capture->wants_states() && each.wants(input_))
+      each.capture->write_wait_owner(record, wait.over ? &waited : nullptr);
   }
 }
 

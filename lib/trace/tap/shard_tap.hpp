@@ -22,11 +22,16 @@ namespace plnet::trace {
 class ShardCapture {
  public:
   // `filter`: null for all messages; outlives this. `snap_bytes`: of each payload, 0 for none.
-  ShardCapture(RingWriter ring, const RecordFilter* filter, std::uint32_t snap_bytes)
-      : ring_(ring), filter_(filter), snap_bytes_(snap_bytes) {}
+  // `states`: waits become records, too.
+  ShardCapture(RingWriter ring, const RecordFilter* filter, std::uint32_t snap_bytes,
+               bool states = false)
+      : ring_(ring), filter_(filter), snap_bytes_(snap_bytes), states_(states) {}
 
   [[nodiscard]] const RecordFilter* filter() const { return filter_; }
   [[nodiscard]] std::uint32_t snap_bytes() const { return snap_bytes_; }
+  [[nodiscard]] bool wants_states() const { return states_; }
+  // `waited`: null while it waits.
+  void write_wait_owner(const RecordHeader& header, const WaitedNs* waited);
   void write_owner(const RecordHeader& header, const lnet::Nid& interface,
                    std::span<const std::byte> payload);
   // Readers see what was written.
@@ -36,6 +41,7 @@ class ShardCapture {
   RingWriter ring_;
   const RecordFilter* const filter_;
   const std::uint32_t snap_bytes_;
+  const bool states_;
   lnet::Nid known_interface_{};  // of no message
   std::uint8_t known_number_ = 0;
 };
@@ -52,6 +58,7 @@ class ShardTap final : public lnet::MessageTap {
            const std::vector<ShardCapture*>& captures);
 
   void saw(const lnet::TappedMessage& message) override;
+  void saw_wait(const lnet::TappedWait& wait) override;
   void end_turn() override;
   [[nodiscard]] bool wants_payload() const override { return payload_bytes_ > 0; }
 
@@ -80,6 +87,7 @@ class ShardTap final : public lnet::MessageTap {
   std::size_t count_ = 0;
   std::uint32_t payload_bytes_ = 0;  // the most that any capture keeps or decodes
   bool has_filter_ = false;
+  bool wants_states_ = false;
   bool brief_will_do_ = true;  // no filter looks at the other words of a record
   bool decodes_ = false;
   FilterInput input_;

@@ -118,6 +118,18 @@ def case_two_captures_see_what_each_asked_for(site):
         assert all(one["ping"]["interfaces"] and one["latency_ns"] >= 0 for one in replies), replies
 
 
+def case_states_show_what_messages_wait_for(site):
+    with two_nodes(site) as (a, _):
+        reader = Reader(site, a, "states", "--states", "--json")
+        site.lnetctl("--socket", str(a.socket), "ping", "--timeout", "1", "192.0.2.9@tcp")
+        waits = lambda: [one for one in map(json.loads, reader.lines()) if one.get("wait") == "target" and one["dst"] == "192.0.2.9@tcp"]
+        eventually("the new target was waited for", lambda: [one["dir"] for one in waits()] == ["WAIT", "GO"])
+        assert waits()[1]["waited_ns"] >= 0, waits()
+        assert reader.stop() == 0, reader.said()
+        done = site.lnetctl("--socket", str(a.socket), "debug", "messages")
+        assert "- for: target" in done.stdout, done.stdout
+
+
 def case_a_reader_that_is_killed_takes_its_capture_along(site):
     with two_nodes(site) as (a, b):
         reader = Reader(site, b, "reader", "-q")

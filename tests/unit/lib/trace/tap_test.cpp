@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/trace/show/wait.hpp"
 #include "lib/trace/tap/shard_tap.hpp"
 #include "tests/unit/lib/trace/records.hpp"
 
@@ -35,11 +36,11 @@ class BriefFilter final : public RecordFilter {
 // A capture in memory of its own.
 class Kept {
  public:
-  explicit Kept(const char* filter, std::uint32_t snap)
+  explicit Kept(const char* filter, std::uint32_t snap, bool states = false)
       : memory_(ring_memory_bytes(kRing) / sizeof(Line)),
         filter_(Expression::parse(filter).value()),
-        capture(RingWriter::create(bytes(), {}).value(), *filter == '\0' ? nullptr : &filter_,
-                snap) {}
+        capture(RingWriter::create(bytes(), {}).value(), *filter == '\0' ? nullptr : &filter_, snap,
+                states) {}
 
   std::vector<Record> read() {
     auto reader = RingReader::attach(bytes()).value();
@@ -106,6 +107,31 @@ class TapTest : public testing::Test {
   std::vector<Fragment> fragments_;
   std::atomic<std::int64_t> offset_ns_{1'000'000'000};
 };
+
+TEST_F(TapTest, WaitsAreRecordsOfCapturesOfStates) {
+  Kept with("", 0, true);
+  Kept others("src 10.0.0.99@tcp", 0, true);
+  Kept without("", 0);
+  ShardTap tap(arenas_, offset_ns_, {&with.capture, &others.capture, &without.capture});
+  const lnet::MessageHeader header = request(4096);
+  const Instant begun(std::chrono::seconds(5));
+  tap.saw_wait({.header = header, .wait = lnet::Wait::kBuffer, .when = begun});
+  tap.saw_wait({.header = header,
+                .wait = lnet::Wait::kBuffer,
+                .over = true,
+                .waited = std::chrono::milliseconds(3),
+                .when = begun});
+  tap.end_turn();
+  const auto records = with.read();
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_TRUE(records[0].is_wait() && records[1].is_wait());
+  EXPECT_TRUE(wait_line_of(records[0]).contains(" WAIT ")) << wait_line_of(records[0]);
+  EXPECT_TRUE(wait_line_of(records[1]).contains(" GO ")) << wait_line_of(records[1]);
+  EXPECT_TRUE(wait_line_of(records[1]).ends_with(" after 3.0ms")) << wait_line_of(records[1]);
+  EXPECT_TRUE(wait_line_of(records[0]).contains("buffer")) << wait_line_of(records[0]);
+  EXPECT_TRUE(wait_json_of(records[1]).contains(R"("waited_ns":3000000)"));
+  EXPECT_TRUE(others.read().empty() && without.read().empty());
+}
 
 TEST_F(TapTest, RecordsAllThatIsKnown) {
   Kept kept("", 4096);
