@@ -8,6 +8,10 @@ namespace plnet::selftest {
 namespace {
 
 constexpr unsigned kTurnBurst = 256;  // keeps a turn short
+// While others wait, the peer that holds most loses an RPC that has not moved for so long, one each
+// kStallLookInterval.
+constexpr Duration kStallPatience = std::chrono::seconds(5);
+constexpr Duration kStallLookInterval = std::chrono::milliseconds(100);
 
 std::size_t buffers_of(std::span<const ServedService> services) {
   std::size_t sum = 0;
@@ -39,17 +43,6 @@ ListNode<ByAge>& place_by_age(ServerRpc& rpc) {
 
 }  // namespace
 
-struct Responder::Buffer : ListNode<> {
-  MessageSlot slot;
-  const ServedService* service = nullptr;
-  lnet::MdHandle md;
-  bool posted = false;
-  bool good = false;  // it holds a request
-  std::uint32_t length = 0;
-  lnet::ProcessId peer;
-  lnet::Nid self;
-};
-
 Responder::Responder(lnet::DataOperations& operations, RpcStatistics& statistics,
                      const Setup& setup, WorkMemory& memory)
     : operations_(operations),
@@ -57,7 +50,8 @@ Responder::Responder(lnet::DataOperations& operations, RpcStatistics& statistics
       services_(setup.services.begin(), setup.services.end()),
       rpcs_(setup.rpcs),
       buffer_count_(buffers_of(setup.services)),
-      buffers_(std::make_unique<Buffer[]>(buffer_count_)) {
+      buffers_(std::make_unique<Buffer[]>(buffer_count_)),
+      shares_(setup.rpcs, buffer_count_) {
   rpc_events_.responder = this;
   std::size_t next = 0;
   for (const ServedService& service : services_) {
@@ -93,7 +87,7 @@ void Responder::open() {
 
 void Responder::close() {
   open_ = false;
-  while (full_.pop_front() != nullptr)
+  while (shares_.drop_waiting() != nullptr)
     statistics_.add(RpcCount::kDropped);
   while (unposted_.pop_front() != nullptr) {
   }
@@ -156,10 +150,9 @@ void Responder::on_event(const lnet::Event& event) {
 
 void Responder::filled(Buffer& buffer) {
   if (!open_) return statistics_.add(RpcCount::kDropped);
-  ServerRpc* const rpc = full_.empty() ? rpcs_.take() : nullptr;
-  if (rpc != nullptr) return accept(buffer, *rpc);
+  if (shares_.take(buffer.peer.nid)) return accept(buffer, *rpcs_.take());
   statistics_.add(RpcCount::kWaited);
-  full_.push_back(buffer);
+  shares_.wait(buffer.peer.nid, buffer);
 }
 
 void Responder::accept(Buffer& buffer, ServerRpc& rpc) {
@@ -187,6 +180,10 @@ void Responder::to_turn(ServerRpc& rpc) {
 unsigned Responder::poll(Instant now) {
   now_ = now;
   unsigned work = expire();
+  if (shares_.any_waits() && now >= look_at_) {
+    look_at_ = now + kStallLookInterval;
+    if (const auto greediest = shares_.greediest()) end_stalled(*greediest, false);
+  }
   for (; work < kTurnBurst; ++work) {
     ServerRpc* const rpc = turn_.pop_front();
     if (rpc == nullptr) break;
@@ -215,6 +212,20 @@ unsigned Responder::expire() {
   return expired;
 }
 
+void Responder::end_stalled(const lnet::Nid& peer, bool in_bulk_only) {
+  using State = ServerRpc::State;
+  ServerRpc* stalled = nullptr;
+  by_age_.for_each([&](ServerRpc& rpc) {
+    const bool counts =
+        rpc.state_ == State::kBulk || (rpc.state_ == State::kHandled && !in_bulk_only);
+    if (!counts || rpc.peer_.nid != peer) return;
+    if (stalled == nullptr || rpc.since_ < stalled->since_) stalled = &rpc;
+  });
+  if (stalled == nullptr || now_ < stalled->since_ + kStallPatience) return;
+  statistics_.add(RpcCount::kStalled);
+  end(*stalled, false);
+}
+
 void Responder::look_at(ServerRpc& rpc) {
   using State = ServerRpc::State;
   switch (rpc.state_) {
@@ -241,6 +252,7 @@ void Responder::hand_over(ServerRpc& rpc) {
   rpc.header_ = *header;
   rpc.state_ = ServerRpc::State::kHandled;
   // Counted from here, since messages may come before a turn knows what time it is.
+  rpc.since_ = now_;
   rpc.deadline_ = now_ + kRpcTimeout;
   by_age_.push_back(rpc);
   rpc.reply_id_ = rpc.request<RequestStart>().reply_id;
@@ -262,6 +274,7 @@ void Responder::move_bulk(ServerRpc& rpc, std::uint64_t bulk_id, const Fragment&
                           bool pulls) {
   PLNET_CHECK(rpc.state_ == ServerRpc::State::kHandled && !rpc.posted(), "one thing at a time");
   rpc.state_ = ServerRpc::State::kBulk;
+  rpc.since_ = now_;
   rpc.pulls_ = pulls;
   rpc.bulk_.fragment = memory;
   // A GET has a time limit of LNet's own, whatever the node's settings: nobody else waits for it.
@@ -348,7 +361,9 @@ void Responder::release(ServerRpc& rpc) {
   if (place_by_age(rpc).linked()) place_by_age(rpc).unlink();
   rpc.handler_->on_end(rpc);
   rpcs_.give(&rpc);
-  if (Buffer* const buffer = full_.pop_front()) accept(*buffer, *rpcs_.take());
+  shares_.give(rpc.peer_.nid);
+  while (Buffer* const buffer = shares_.next())
+    accept(*buffer, *rpcs_.take());
 }
 
 }  // namespace plnet::selftest

@@ -5,11 +5,12 @@
 // or nothing. When all RPCs are in use, full buffers wait; when all buffers are full, requests wait
 // in the portal, which must be lazy: whoever puts the node together sees to that
 // (Node::set_lazy()). What its client has given up by now ends as well: many clients share what a
-// server has. One object for each shard that serves; all is on that shard, handlers are called in
-// poll(). Behaviour checked against lustre-release v2_17_0 lnet/selftest/rpc.c:
-// srpc_handle_rpc(), srpc_server_rpc_done(), srpc_lnet_ev_handler().
+// server has, and each has its share of the RPCs. One object for each shard that serves; all is on
+// that shard, handlers are called in poll(). Behaviour checked against lustre-release v2_17_0
+// lnet/selftest/rpc.c: srpc_handle_rpc(), srpc_server_rpc_done(), srpc_lnet_ev_handler().
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/lnet/api/data_operations.hpp"
+#include "lib/selftest/peer_shares.hpp"
 #include "lib/selftest/rpc_counters.hpp"
 #include "lib/selftest/rpc_part.hpp"
 #include "lib/selftest/srpc_codec.hpp"
@@ -85,6 +87,7 @@ class ServerRpc : public ListNode<>, public ListNode<ByAge> {
   lnet::Nid self_;  // the NID of ours that was asked
   State state_ = State::kOver;
   Instant deadline_;
+  Instant since_;  // it has been handed over, or its bulk data has begun
   bool pulls_ = false;
   bool bad_ = false;  // the buffer did not hold a whole message
   ReceivedHeader header_;
@@ -131,6 +134,9 @@ class Responder final : public lnet::EventHandler {
   // Ends all of this service that have not been answered yet, as drop() does.
   void abort_all(Service service);
 
+  // Ends the oldest RPC of this peer that has not moved for longer than others are to wait.
+  void end_stalled(const lnet::Nid& peer, bool in_bulk_only);
+
   // Calls handlers. Returns how many.
   unsigned poll(Instant now);
   [[nodiscard]] bool has_work() const { return !turn_.empty() || !unposted_.empty(); }
@@ -138,7 +144,8 @@ class Responder final : public lnet::EventHandler {
   [[nodiscard]] Instant next_deadline() const {
     if (has_work()) return Instant::min();
     const ServerRpc* const oldest = by_age_.front();
-    return oldest == nullptr ? Instant::max() : oldest->deadline_;
+    const Instant looks = shares_.any_waits() ? look_at_ : Instant::max();
+    return oldest == nullptr ? looks : std::min(looks, oldest->deadline_);
   }
   [[nodiscard]] bool idle() const { return rpcs_.free_count() == rpcs_.capacity(); }
   [[nodiscard]] std::size_t posted_buffers() const { return posted_; }
@@ -146,7 +153,16 @@ class Responder final : public lnet::EventHandler {
   void on_event(const lnet::Event& event) override;
 
  private:
-  struct Buffer;
+  struct Buffer : ListNode<> {
+    MessageSlot slot;
+    const ServedService* service = nullptr;
+    lnet::MdHandle md;
+    bool posted = false;
+    bool good = false;  // it holds a request
+    std::uint32_t length = 0;
+    lnet::ProcessId peer;
+    lnet::Nid self;
+  };
   // Told of RPCs apart from buffers.
   struct RpcEvents final : lnet::EventHandler {
     void on_event(const lnet::Event& event) override { responder->on_rpc_event(event); }
@@ -178,8 +194,9 @@ class Responder final : public lnet::EventHandler {
   IntrusiveList<ServerRpc> turn_;  // for poll() to look at
   // Handed over. All have as long, so that the oldest is the next whose time runs out.
   IntrusiveList<ServerRpc, ByAge> by_age_;
-  IntrusiveList<Buffer> full_;      // wait for an RPC
+  PeerShares<Buffer> shares_;       // of RPCs; full buffers wait for one
   IntrusiveList<Buffer> unposted_;  // wait for a descriptor
+  Instant look_at_;                 // when a peer may next lose an RPC to those that wait
   std::size_t posted_ = 0;
   bool open_ = false;
 };

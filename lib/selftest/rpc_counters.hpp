@@ -19,6 +19,7 @@ namespace plnet::selftest {
   X(kBulkPut, "bulk_put", "bytes", kCount, "pushed to clients")                                                \
   X(kMalformed, "requests_malformed", "rpcs", kCount, "dropped: length, magic or type of the request")         \
   X(kWaited, "requests_waited", "rpcs", kCount, "requests that waited because all RPC descriptors were in use") \
+  X(kStalled, "rpcs_stalled", "rpcs", kCount, "ended: they did not move, and other peers waited")               \
   X(kUnposted, "buffers_unposted", "buffers", kCount, "request buffers that could not be posted at once")
 // clang-format on
 

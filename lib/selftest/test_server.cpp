@@ -7,6 +7,8 @@ namespace plnet::selftest {
 
 namespace {
 
+constexpr Duration kSinkLookInterval = std::chrono::milliseconds(100);
+
 // What a kernel of 2.15 says; later ones fall over some of these.
 Status judge(const BrwRequest& request, std::uint32_t features) {
   if (request.operation != BulkOperation::kRead && request.operation != BulkOperation::kWrite)
@@ -45,7 +47,8 @@ TestServer::TestServer(lnet::DataOperations& operations, const EndedSessions& en
       statistics_(statistics),
       sinks_(setup.sinks),
       responder_(operations, statistics,
-                 {.services = test_services(*this, setup.buffers), .rpcs = setup.rpcs}, memory) {
+                 {.services = test_services(*this, setup.buffers), .rpcs = setup.rpcs}, memory),
+      shares_(setup.sinks, setup.rpcs) {
   for (std::uint32_t i = 0; i < sinks_.capacity(); ++i)
     sinks_.at(i) = memory.split(kBulkBytesMax);
 }
@@ -60,6 +63,10 @@ unsigned TestServer::poll(Instant now) {
     ended_seen_ = ended;
     responder_.abort_all(Service::kBrw);
     responder_.abort_all(Service::kPing);
+  }
+  if (shares_.any_waits() && now >= look_at_) {
+    look_at_ = now + kSinkLookInterval;
+    if (const auto greediest = shares_.greediest()) responder_.end_stalled(*greediest, true);
   }
   return responder_.poll(now);
 }
@@ -83,9 +90,8 @@ void TestServer::begin_brw(ServerRpc& rpc) {
   if (status != Status::kOk) return answer_brw(rpc, status);
   if (request.operation == BulkOperation::kRead)
     return responder_.push(rpc, request.bulk_id, source_.first(request.length));
-  WorkMemory* const sink = sinks_.take();
-  if (sink == nullptr) return waiting_.push_back(rpc);
-  pull_into(*sink, rpc);
+  if (!shares_.take(rpc.peer().nid)) return shares_.wait(rpc.peer().nid, rpc);
+  pull_into(*sinks_.take(), rpc);
 }
 
 void TestServer::pull_into(WorkMemory& sink, ServerRpc& rpc) {
@@ -108,11 +114,13 @@ void TestServer::answer_brw(ServerRpc& rpc, Status status) {
 }
 
 void TestServer::on_end(ServerRpc& rpc) {
+  if (rpc.service() == Service::kPing) return;
   auto* const sink = static_cast<WorkMemory*>(rpc.context);
-  if (sink == nullptr) return;
-  ServerRpc* const next = waiting_.pop_front();
-  if (next != nullptr) return pull_into(*sink, *next);
+  if (sink == nullptr) return shares_.settle(rpc.peer().nid);
   sinks_.give(sink);
+  shares_.give(rpc.peer().nid);
+  while (ServerRpc* const next = shares_.next())
+    pull_into(*sinks_.take(), *next);
 }
 
 }  // namespace plnet::selftest

@@ -7,6 +7,7 @@
 // since 2.16 this one answers every bad request with an error.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -66,7 +67,10 @@ class TestServer final : public Pollable, RequestHandler {
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "selftest_server"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
-  [[nodiscard]] Instant next_deadline() const override { return responder_.next_deadline(); }
+  [[nodiscard]] Instant next_deadline() const override {
+    const Instant deadline = responder_.next_deadline();
+    return shares_.any_waits() ? std::min(deadline, look_at_) : deadline;
+  }
 
  private:
   void on_request(ServerRpc& rpc) override;
@@ -84,7 +88,8 @@ class TestServer final : public Pollable, RequestHandler {
   RpcStatistics& statistics_;
   Pool<WorkMemory> sinks_;  // where what clients write goes
   Responder responder_;
-  IntrusiveList<ServerRpc> waiting_;  // for a sink
+  PeerShares<ServerRpc> shares_;  // of sinks; RPCs wait for one
+  Instant look_at_;               // when a peer may next lose a sink to those that wait
 };
 
 }  // namespace plnet::selftest
