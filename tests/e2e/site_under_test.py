@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -63,6 +64,17 @@ class Node:
         done = self.lnetctl("--json", *words)
         assert done.returncode == 0, f"lnetctl {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}"
         return json.loads(done.stdout)
+
+    def ask(self, verb, **args):
+        """As json(), without a process for it: what is asked again and again until something happens."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(CALL_TIMEOUT_S)
+            client.connect(str(self.socket))
+            client.sendall(json.dumps({"v": 1, "id": 1, "verb": verb, "args": args}).encode() + b"\n")
+            with client.makefile("rb") as answers:
+                answer = json.loads(answers.readline())
+        assert "result" in answer, f"{self.name}: {verb}: {answer}"
+        return answer["result"]
 
     def stop(self, how=signal.SIGTERM):
         if self.process.poll() is None:

@@ -74,4 +74,4 @@ def answers(node, target):
 
 def counted(node, object_name, row):
     """Of all shards together."""
-    return sum(each[row] for each in node.json("counters", "show")["counters"] if each["object"] == object_name)
+    return sum(each[row] for each in node.ask("counters show")["counters"] if each["object"] == object_name)
