@@ -5,6 +5,7 @@
 // brings them (lnet::LaneId).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "lib/base/cache_line.hpp"
@@ -16,9 +17,25 @@
 
 namespace plnet::socklnd {
 
+enum class LaneWord : std::uint8_t {
+  // The home's.
+  kDial,   // connect
+  kTake,   // somebody has connected, and is welcome
+  kOpen,   // what came in answer to our HELLO is good
+  kClose,  // whatever it is doing
+  // The other shard's.
+  kReply,   // they have answered our HELLO; nothing more is read until kOpen
+  kClosed,  // it has gone, or never was
+};
+
 // From the home's pool. Each half has one writer; the other shard reads it after the word that says
 // that it is there.
 struct Lane {
+  using Word = LaneWord;
+  static constexpr Word kGone = LaneWord::kClosed;
+  static constexpr std::size_t kWordsOfHome = 3;   // kDial or kTake, kOpen, kClose
+  static constexpr std::size_t kWordsOfOther = 4;  // kReply, kClosed, one more for each late word
+
   // The home's. Constant from the first word on, but for what only the home looks at.
   Arrival arrival;  // of theirs; of ours: whom to connect to, as what, in which version
   std::uint64_t incarnation = 0;  // of the interface: of one that is replaced there are two
@@ -36,30 +53,5 @@ struct Lane {
   // When something was last heard from the peer there. Told as often as connections are looked at.
   Relaxed<Instant> peer_heard;
 };
-
-enum class LaneWord : std::uint8_t {
-  // The home's.
-  kDial,   // connect
-  kTake,   // somebody has connected, and is welcome
-  kOpen,   // what came in answer to our HELLO is good
-  kClose,  // whatever it is doing
-  // The other shard's.
-  kReply,   // they have answered our HELLO; nothing more is read until kOpen
-  kClosed,  // it has gone, or never was
-};
-
-struct LaneNote {
-  Lane* lane = nullptr;
-  LaneWord word = LaneWord::kClose;
-  Errc cause = Errc::kClosed;
-  // Of the other shard's: words of the home that it has heard. A word may be on its way to a lane
-  // that goes; each is then answered by one more kClosed, and when all have been heard the lane is
-  // over: nobody names it any more.
-  std::uint8_t heard = 0;
-};
-
-// What there can be of a lane in the rings.
-inline constexpr std::size_t kWordsOfHome = 3;   // kDial or kTake, kOpen, kClose
-inline constexpr std::size_t kWordsOfOther = 4;  // kReply, kClosed, one more for each late word
 
 }  // namespace plnet::socklnd

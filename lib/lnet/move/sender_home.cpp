@@ -18,6 +18,14 @@ constexpr std::int32_t kBorrowedPart = 4;
 constexpr std::uint32_t kBorrowerBytes = std::uint32_t{16} * 1024;
 // Who takes no longer than this for what it is given has room for more. A poller's turn is shorter.
 constexpr Duration kPromptly = std::chrono::milliseconds(1);
+
+// The bytes of a message that an LND moves itself: of a GET those that the peer writes to its sink.
+std::uint32_t bytes_by_lane(const NiPort& port, const Message& message) {
+  const bool placed = message.header.type == MessageType::kGet && !message.routed &&
+                      !message.next_hop_is_router && port.lnd().traits().places_replies;
+  return placed ? message.sink.length : message.header.payload_length;
+}
+
 }  // namespace
 
 void Sender::to_home(Message& message) {
@@ -159,7 +167,7 @@ void Sender::on_bulk_lane(PeerLink& link, LaneId lane, bool up) {
 // Where the peer's lane 0 is: a large message may go by another lane, which comes back here.
 inline bool Sender::goes_by_other_lane(const LndLink& link, NiPort& port, Message& message) {
   if (message.lane != 0) return false;
-  if (message.header.payload_length < port.lnd().traits().bulk_bytes_min) return false;
+  if (bytes_by_lane(port, message) < port.lnd().traits().bulk_bytes_min) return false;
   LaneSet& lanes = core_.peers.lanes(link);
   const auto shard = lanes.choose();
   if (!shard) return false;

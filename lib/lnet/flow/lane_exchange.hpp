@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the shards of a CPT talk about lanes, which are connections that lie on another shard than
+// the home of their peer: a ring from each shard to each other, which holds all that can be said of
+// the lanes that there can be. Cold: a few words for each connection.
+//
+// A `Lane` is the record of one such connection, from the home's pool. It has
+//   ShardId home, shard; std::uint8_t said;      written by the home
+//   std::uint8_t heard; bool over;               written by the shard where the connection lies
+//   Word, kGone                                  the words, and the one that says that it has gone
+//   kWordsOfHome, kWordsOfOther                  so many there can be of one lane in the rings
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/base/check.hpp"
+#include "lib/base/doorbell.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/base/result.hpp"
+#include "lib/base/ring.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+
+namespace plnet::lnet {
+
+// Lanes that a home may have elsewhere. Peers beyond those they are enough for have their
+// connections at home: with so many peers, homes spread the load.
+inline constexpr std::size_t kLanesMax = 128;
+
+template <class Lane>
+struct LaneNoteOf {
+  Lane* lane = nullptr;
+  typename Lane::Word word = Lane::kGone;
+  Errc cause = Errc::kClosed;
+  // Of the other shard's: words of the home that it has heard. A word may be on its way to a lane
+  // that goes; each is then answered by one more Lane::kGone, and when all have been heard the lane
+  // is over: nobody names it any more.
+  std::uint8_t heard = 0;
+};
+
+template <class Lane>
+class LaneExchangeOf;
+
+// One shard's end. All of it is that shard's.
+template <class Lane>
+class LaneEndOf {
+ public:
+  using Note = LaneNoteOf<Lane>;
+  using Word = typename Lane::Word;
+
+  [[nodiscard]] ShardId shard() const { return shard_; }
+  // The others of the CPT, the next one first.
+  [[nodiscard]] std::span<const ShardId> others() const { return others_; }
+
+  // As home. Null: all are in use.
+  [[nodiscard]] Lane* take(ShardId on) {
+    Lane* const lane = lanes_->take();
+    if (lane == nullptr) return nullptr;
+    std::destroy_at(lane);
+    std::construct_at(lane);
+    lane->home = shard_;
+    lane->shard = on;
+    ++lent_to_[on];
+    return lane;
+  }
+  void give(Lane& lane) {
+    --lent_to_[lane.shard];
+    lanes_->give(&lane);
+  }
+  // Lanes of this home that lie there.
+  [[nodiscard]] std::size_t lent_to(ShardId shard) const { return lent_to_[shard]; }
+  void say(Lane& lane, Word word, Errc cause = Errc::kClosed) {
+    PLNET_CHECK(lane.home == shard_ && lane.said < Lane::kWordsOfHome, "a lane has few words");
+    ++lane.said;
+    post(lane.shard, {.lane = &lane, .word = word, .cause = cause});
+  }
+
+  // As the shard on which it lies. After Lane::kGone it may be gone.
+  void report(Lane& lane, Word word, Errc cause = Errc::kClosed) {
+    PLNET_CHECK(lane.shard == shard_, "only the shard that has it reports");
+    post(lane.home, {.lane = &lane, .word = word, .cause = cause, .heard = lane.heard});
+  }
+  void report_gone(Lane& lane, Errc cause) {
+    lane.over = true;
+    report(lane, Lane::kGone, cause);
+  }
+
+  // What the others have said. Returns how many words.
+  template <class Hear>
+  unsigned collect(Hear&& hear) {
+    unsigned count = 0;
+    Note note;
+    for (const Way& way : ways_) {
+      for (unsigned i = 0; i < kHeardPerTurn && way.in->pop(note); ++i, ++count) {
+        if (note.lane->shard == shard_) ++note.lane->heard;
+        hear(note);
+      }
+    }
+    return count;
+  }
+  [[nodiscard]] bool empty() const {
+    return std::ranges::all_of(ways_, [](const Way& way) { return way.in->empty(); });
+  }
+  // The same for a note to an interface that is not here (any more). What the note brings is the
+  // caller's, and to be discarded first: the lane may be gone after.
+  void answer_for_nobody(const Note& note) {
+    Lane& lane = *note.lane;
+    if (lane.home != shard_) return report_gone(lane, Errc::kNotFound);
+    if (note.word == Lane::kGone && note.heard == lane.said) give(lane);
+  }
+
+ private:
+  friend class LaneExchangeOf<Lane>;
+  using Ring = SpscRing<Note>;
+  struct Way {
+    ShardId to = 0;
+    Ring* in = nullptr;
+    Ring* out = nullptr;
+    Doorbell* doorbell = nullptr;  // of that shard
+  };
+
+  // Each may be a connection to make or to adopt, a few system calls.
+  static constexpr unsigned kHeardPerTurn = 16;
+
+  explicit LaneEndOf(ShardId shard) : shard_(shard) {}
+  void post(ShardId to, const Note& note) {
+    const auto way = std::ranges::find(ways_, to, &Way::to);
+    PLNET_CHECK(way != ways_.end(), "lanes stay in their CPT");
+    const bool pushed = way->out->push(note);
+    PLNET_CHECK(pushed, "the ring holds all that can be said of all lanes");
+    way->doorbell->ring();
+  }
+  void order_others() {
+    lanes_ = std::make_unique<Pool<Lane>>(kLanesMax);
+    for (const Way& way : ways_)
+      others_.push_back(way.to);
+    std::ranges::sort(others_);
+    const auto next = std::ranges::upper_bound(others_, shard_);
+    std::ranges::rotate(others_, next);
+  }
+
+  const ShardId shard_;
+  std::vector<ShardId> others_;
+  std::vector<Way> ways_;
+  std::unique_ptr<Pool<Lane>> lanes_;  // where there are others
+  std::array<std::size_t, kShardsMax> lent_to_{};
+};
+
+template <class Lane>
+class LaneExchangeOf {
+ public:
+  using End = LaneEndOf<Lane>;
+
+  // Allocates everything; shards that are alone in their CPT need nothing.
+  explicit LaneExchangeOf(std::span<const std::uint16_t> cpt_of_shard) {
+    const std::size_t shards = cpt_of_shard.size();
+    for (std::size_t i = 0; i < shards; ++i)
+      ends_.push_back(std::unique_ptr<End>(new End(static_cast<ShardId>(i))));
+    for (std::size_t from = 0; from < shards; ++from) {
+      for (std::size_t to = from + 1; to < shards; ++to) {
+        if (cpt_of_shard[from] == cpt_of_shard[to]) join(from, to);
+      }
+    }
+    for (const auto& end : ends_) {
+      if (!end->ways_.empty()) end->order_others();
+    }
+  }
+
+  // Before anybody says a word.
+  void set_doorbells(std::span<Doorbell* const> doorbells) {
+    for (const auto& end : ends_) {
+      for (auto& way : end->ways_)
+        way.doorbell = doorbells[way.to];
+    }
+  }
+  // Null: no lanes from or to this shard.
+  [[nodiscard]] End* end(unsigned shard) {
+    return ends_[shard]->others_.empty() ? nullptr : ends_[shard].get();
+  }
+
+ private:
+  using Ring = typename End::Ring;
+
+  [[nodiscard]] Ring* new_ring() {
+    constexpr std::size_t kWords = Lane::kWordsOfHome + Lane::kWordsOfOther;
+    return rings_.emplace_back(std::make_unique<Ring>(kLanesMax * kWords)).get();
+  }
+  void join(std::size_t from, std::size_t to) {
+    Ring* const there = new_ring();
+    Ring* const back = new_ring();
+    ends_[from]->ways_.push_back({.to = static_cast<ShardId>(to), .in = back, .out = there});
+    ends_[to]->ways_.push_back({.to = static_cast<ShardId>(from), .in = there, .out = back});
+  }
+
+  std::vector<std::unique_ptr<Ring>> rings_;
+  std::vector<std::unique_ptr<End>> ends_;
+};
+
+}  // namespace plnet::lnet
