@@ -8,6 +8,7 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/lnet/api/lnd.hpp"
 #include "lib/o2iblnd/credits.hpp"
+#include "lib/o2iblnd/lane.hpp"
 #include "lib/o2iblnd/negotiation.hpp"
 #include "lib/o2iblnd/queue_pair.hpp"
 #include "lib/o2iblnd/tx.hpp"
@@ -71,6 +72,8 @@ struct Connection : ListNode<OfPeer>, ListNode<ForService>, ListNode<ForRoom> {
   Errc cause = Errc::kClosed;  // of the end
   Retry retry;                 // a rejection of ours, and what follows
   Peer* peer = nullptr;
+  Lane* lane = nullptr;  // it lies on another shard than the home of its peer
+  bool away = false;     // stands for one on another shard, at its peer's home: no queue pair here
 
   Offer offer;                    // what was asked for, or granted
   std::uint64_t incarnation = 0;  // the peer's
@@ -91,6 +94,8 @@ struct Connection : ListNode<OfPeer>, ListNode<ForService>, ListNode<ForRoom> {
   IntrusiveList<Tx> noops;  // of version 1, which cost a credit
   IntrusiveList<Tx> posted;
 
+  // The one on the other shard.
+  [[nodiscard]] bool is_lane() const { return lane != nullptr && !away; }
   [[nodiscard]] bool is_open() const { return state == State::kEstablished; }
   [[nodiscard]] bool has_queued() const {
     return !for_answer.empty() || !messages.empty() || !free_of_cost.empty() || !noops.empty();

@@ -39,25 +39,41 @@ Connections::Connections(Environment& environment)
 Connection* Connections::take(Peer& peer, QueuePairId id, bool active, const Offer& offer) {
   Connection* const one = pool_.take();
   if (one == nullptr) return nullptr;
-  PLNET_CHECK(one->peer == nullptr && one->posted.empty() && !one->has_queued(),
-              "a free connection is idle");
+  begin(*one, peer, active, offer);
   one->id = id;
-  one->state = active ? Connection::State::kConnecting : Connection::State::kAccepting;
-  one->active = active;
-  one->established = one->disconnected = one->let_go = false;
-  one->cause = Errc::kClosed;
-  one->retry = {};
-  one->peer = &peer;
-  one->offer = offer;
-  one->incarnation = 0;
-  one->credits = {};
-  one->begun = one->last_send = environment_.now;
-  one->held = 0;
-  one->parked = nullptr;
-  ++peer.users;
   if (id.index >= owners_.size()) owners_.resize(id.index + 1, kNoOwner);
   owners_[id.index] = pool_.index_of(one);
   return one;
+}
+
+Connection* Connections::take(Peer& peer, Lane& lane, bool active) {
+  Connection* const one = pool_.take();
+  if (one == nullptr) return nullptr;
+  begin(*one, peer, active, lane.offer);
+  one->id = {};
+  one->lane = &lane;
+  one->away = true;
+  lane.at_home = pool_.index_of(one);
+  return one;
+}
+
+void Connections::begin(Connection& one, Peer& peer, bool active, const Offer& offer) {
+  PLNET_CHECK(one.peer == nullptr && one.posted.empty() && !one.has_queued(),
+              "a free connection is idle");
+  one.state = active ? Connection::State::kConnecting : Connection::State::kAccepting;
+  one.active = active;
+  one.established = one.disconnected = one.let_go = one.away = false;
+  one.cause = Errc::kClosed;
+  one.retry = {};
+  one.peer = &peer;
+  one.lane = nullptr;
+  one.offer = offer;
+  one.incarnation = 0;
+  one.credits = {};
+  one.begun = one.last_send = environment_.now;
+  one.held = 0;
+  one.parked = nullptr;
+  ++peer.users;
 }
 
 void Connections::give(Connection& connection) {
@@ -73,7 +89,7 @@ void Connections::give(Connection& connection) {
   if (connection.ListNode<ForService>::linked()) connection.ListNode<ForService>::unlink();
   if (connection.ListNode<ForRoom>::linked()) connection.ListNode<ForRoom>::unlink();
   if (connection.ListNode<OfPeer>::linked()) connection.ListNode<OfPeer>::unlink();
-  owners_[connection.id.index] = kNoOwner;
+  if (!connection.away) owners_[connection.id.index] = kNoOwner;
   --connection.peer->users;
   connection.peer = nullptr;
   connection.state = Connection::State::kFree;
@@ -153,6 +169,11 @@ void Connections::close(Connection& connection, Errc cause) {
   if (connection.ListNode<ForService>::linked()) connection.ListNode<ForService>::unlink();
   if (connection.ListNode<ForRoom>::linked()) connection.ListNode<ForRoom>::unlink();
   closed_.push_back(connection);
+  if (connection.away) {  // counted where it lies
+    if (!connection.disconnected)
+      environment_.config.lanes->say(*connection.lane, LaneWord::kClose, cause);
+    return;
+  }
   environment_.count(O2ibCounters::Id::kClosed);
   if (connection.established && cause != Errc::kShutdown)
     environment_.count(O2ibCounters::Id::kLost);

@@ -33,6 +33,8 @@ class Connections {
 
   // nullptr: there are as many as may be.
   [[nodiscard]] Connection* take(Peer& peer, QueuePairId id, bool active, const Offer& offer);
+  // At the home of a peer: it stands for one on another shard.
+  [[nodiscard]] Connection* take(Peer& peer, Lane& lane, bool active);
   // It has drained: nothing is left on it.
   void give(Connection& connection);
   [[nodiscard]] bool has_room() const { return pool_.free_count() > 0; }
@@ -48,7 +50,8 @@ class Connections {
   // The next flush looks at it.
   void serve_soon(Connection& connection) {
     const bool closing = connection.state == Connection::State::kClosing;
-    if (!closing && !connection.ListNode<ForService>::linked()) to_serve_.push_back(connection);
+    if (closing || connection.away) return;
+    if (!connection.ListNode<ForService>::linked()) to_serve_.push_back(connection);
   }
   // Those of now: what is added meanwhile waits for the next flush.
   void take_to_serve(IntrusiveList<Connection, ForService>& out) {
@@ -63,6 +66,19 @@ class Connections {
     const bool closing = connection.state == Connection::State::kClosing;
     if (!closing && !connection.ListNode<ForRoom>::linked())
       for_room_.push_back(connection, environment_.freed);
+  }
+
+  // Of this peer, not closing. Cold.
+  template <class Visit>
+  void for_each_of(const Peer& peer, Visit&& visit) {
+    for (std::uint32_t slot = 0; slot < slots(); ++slot) {
+      Connection* const one = at(slot);
+      const bool here = one != nullptr && one->peer == &peer;
+      if (here && one->state != Connection::State::kClosing) visit(*one);
+    }
+  }
+  [[nodiscard]] std::uint32_t slot_of(const Connection& connection) const {
+    return pool_.index_of(&connection);
   }
 
   // Disconnects it; what is on it is let go in the same flush or poll, by let_go_next(). The first
@@ -83,6 +99,7 @@ class Connections {
  private:
   static constexpr std::size_t kPostedAtOnce = 32;
 
+  void begin(Connection& one, Peer& peer, bool active, const Offer& offer);
   [[nodiscard]] Fragment buffer(std::uint32_t index) const;
   void serve_those_for_room();
 

@@ -15,6 +15,7 @@
 #include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/names/nid64.hpp"
 #include "lib/o2iblnd/complaints.hpp"
+#include "lib/o2iblnd/lane.hpp"
 #include "lib/o2iblnd/lnd_counters.hpp"
 #include "lib/o2iblnd/negotiation.hpp"
 #include "lib/o2iblnd/payload_copier.hpp"
@@ -42,6 +43,7 @@ struct O2ibLndConfig {
   bool always_bulk = false;         // payloads lie in memory that the CPU does not reach (a GPU's)
   PayloadCopier* copier = nullptr;  // null: the CPU. Outlives the LND
   bool listens = true;              // else requests to connect are brought from elsewhere
+  LaneEnd* lanes = nullptr;         // null: all connections lie on this shard. Outlives the LND
   PeerGate* gate = nullptr;  // null: every peer may connect. Outlives the LND, as the next one
   Complaints* complaints = nullptr;
   Instant start{};

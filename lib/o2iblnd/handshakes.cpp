@@ -18,11 +18,20 @@ Handshakes::Handshakes(Environment& environment, Connections& connections, Peers
 
 void Handshakes::want(Peer& peer, Tx& tx) {
   sends_.wait(tx, peer);
-  if (peer.is_known()) return;
+  peer.elsewhere = false;
+  if (peer.is_known()) return connect_here(peer);
   const unsigned wanted = connections_per_peer(environment_.tunables);
   peer.connecting = wanted;
   for (unsigned i = 0; i < wanted; ++i)
     connect(peer);
+}
+
+// Connections of other shards take no message from here: if there are no others, one is missing.
+void Handshakes::connect_here(Peer& peer) {
+  if (environment_.config.lanes == nullptr || peer.waiting.empty()) return;
+  if (peer.reconnecting > 0 || has_local(peer)) return;
+  ++peer.connecting;
+  connect(peer);
 }
 
 std::uint16_t Handshakes::depth_to_ask(const Peer& peer, std::uint16_t version) const {
@@ -35,15 +44,20 @@ std::uint16_t Handshakes::depth_to_ask(const Peer& peer, std::uint16_t version) 
 // Counted in peer.connecting already.
 void Handshakes::connect(Peer& peer) {
   environment_.count(Id::kConnects);
-  const Result<void> begun = begin(peer);
+  const std::uint16_t version = peer.version == 0 ? kVersion2 : peer.version;
+  const Offer offer{
+      .version = version, .queue_depth = depth_to_ask(peer, version), .max_frags = peer.max_frags};
+  if (Connection* const away = stand_in(peer, true, offer)) {
+    away->lane->incarnation = peer.incarnation;
+    return environment_.config.lanes->say(*away->lane, LaneWord::kDial);
+  }
+  const auto begun = dial(peer, offer, peer.incarnation);
   if (!begun) attempt_failed(peer, true, begun.error());
 }
 
-Result<void> Handshakes::begin(Peer& peer) {
+Result<Connection*> Handshakes::dial(Peer& peer, Offer offer, std::uint64_t incarnation) {
   if (!connections_.has_room()) return std::unexpected(Errc::kNoMemory);
-  const std::uint16_t version = peer.version == 0 ? kVersion2 : peer.version;
-  Offer offer{
-      .version = version, .queue_depth = depth_to_ask(peer, version), .max_frags = peer.max_frags};
+  const unsigned wanted = offer.queue_depth;
   const bool privileged = environment_.tunables.use_privileged_port != 0;
   const auto port = static_cast<std::uint16_t>(privileged ? kPrivilegedPortEnd - 1 : 0);
   Result<QueuePairId> id = std::unexpected(Errc::kNoMemory);
@@ -51,27 +65,27 @@ Result<void> Handshakes::begin(Peer& peer) {
   for (;; --offer.queue_depth) {
     std::array<std::byte, kConnectBytes> data{};
     (void)encode({.kind = Kind::kConnectRequest,
-                  .version = version,
+                  .version = offer.version,
                   .source_nid = environment_.self.nid,
                   .source_stamp = environment_.self.incarnation,
                   .destination_nid = peer.nid64,
-                  .destination_stamp = peer.incarnation,
+                  .destination_stamp = incarnation,
                   .parameters = {.queue_depth = offer.queue_depth, .max_frags = offer.max_frags}},
                  0, data);
     if (environment_.tunables.cksum != 0) set_checksum(data, environment_.config.char_sign);
     id = environment_.driver.connect(
         {environment_.config.nid.address32(), port},
         {peer.nid.address32(), static_cast<std::uint16_t>(environment_.tunables.service)},
-        size_of(version, offer.queue_depth, offer.max_frags),
+        size_of(offer.version, offer.queue_depth, offer.max_frags),
         connect_parameters(environment_.tunables), data);
     if (id || id.error() != Errc::kNoMemory || offer.queue_depth < 2) break;
   }
   if (!id) return std::unexpected(id.error());
-  if (offer.queue_depth < depth_to_ask(peer, version)) peer.queue_depth = offer.queue_depth;
+  if (offer.queue_depth < wanted) peer.queue_depth = offer.queue_depth;
   Connection* const connection = connections_.take(peer, *id, true, offer);
   PLNET_CHECK(connection != nullptr, "there is room for it");
   if (!connections_.post_all(*connection)) connections_.close(*connection, Errc::kNoMemory);
-  return {};
+  return connection;
 }
 
 // The last one fails what waits. kiblnd_peer_connect_failed().
@@ -83,12 +97,15 @@ void Handshakes::attempt_failed(Peer& peer, bool active, Errc cause) {
   if (peer.is_connecting()) return;
   peer.reconnects = 0;
   if (!peer.connections.empty()) return;
+  // With connections on other shards the peer is not lost, but what waits here has none.
+  const bool lost = !peer.is_open();
   Health health = Health::kLocalDropped;
   if (cause == Errc::kNoRoute || cause == Errc::kTimedOut) health = Health::kNetworkTimeout;
   if (cause == Errc::kRefused) health = Health::kRemoteDropped;
   if (cause == Errc::kShutdown) health = Health::kLocalAborted;
-  Peers::forget(peer);
+  if (lost) Peers::forget(peer);
   sends_.give_up_all(peer.waiting, cause, health);
+  if (!lost) return;
   if (!peer.releasing && !environment_.shutting_down) {
     environment_.report();
     environment_.core.on_peer(peer.nid, lnet::PeerNotice::kDown, peer.last_alive);
@@ -101,6 +118,13 @@ void Handshakes::on_rejected(Connection& connection, RejectKind kind,
                              std::span<const std::byte> data) {
   if (connection.state != State::kConnecting) return;
   connection.disconnected = true;  // it never was more; it drains by itself
+  if (connection.is_lane()) {
+    Lane& lane = *connection.lane;
+    lane.rejected = true;
+    lane.reject_kind = kind;
+    lane.keep(data);
+    return connections_.close(connection, Errc::kRefused);
+  }
   connection.retry = judge_reject(kind, data, connection.offer);
   connections_.close(connection, connection.retry.cause);
 }
@@ -108,6 +132,12 @@ void Handshakes::on_rejected(Connection& connection, RejectKind kind,
 // An attempt that a peer has rejected is made again once its queue pair has gone, if it is needed.
 void Handshakes::on_let_go(Connection& connection) {
   Peer& peer = *connection.peer;
+  if (connection.is_lane()) {
+    Lane& lane = *connection.lane;
+    return environment_.config.lanes->report(
+        lane, lane.rejected ? LaneWord::kRejected : LaneWord::kDisconnected, connection.cause);
+  }
+  peers_.announce_soon(peer);
   if (connection.established) {
     if (peer.is_known()) return;
     Peers::forget(peer);
@@ -151,15 +181,21 @@ void Handshakes::look_at(Peer& peer) {
 void Handshakes::look_at(Connection& connection) {
   const bool under_way =
       connection.state == State::kConnecting || connection.state == State::kAccepting;
-  if (!under_way) return;
+  if (!under_way || connection.is_lane()) return;  // its home looks at it
   if (environment_.now - connection.begun <= connect_timeout(environment_.timeout)) return;
   environment_.count(Id::kConnectTimeouts);
   connections_.close(connection, Errc::kNetworkDown);
 }
 
 void Handshakes::on_established(Connection& connection, std::span<const std::byte> data) {
+  const bool expected =
+      connection.state == State::kAccepting || connection.state == State::kConnecting;
+  if (!expected) return;
+  if (connection.is_lane()) {
+    connection.lane->keep(data);
+    return environment_.config.lanes->report(*connection.lane, LaneWord::kEstablished);
+  }
   if (connection.state == State::kAccepting) return establish(connection, Errc::kClosed, false);
-  if (connection.state != State::kConnecting) return;
   Message& ack = message_;
   const Result<void> judged = judge_ack(data, connection.offer, environment_.self, ack);
   if (!judged) {
@@ -176,33 +212,48 @@ void Handshakes::on_established(Connection& connection, std::span<const std::byt
 
 void Handshakes::establish(Connection& connection, Errc failure, bool failed) {
   Peer& peer = *connection.peer;
-  const bool first = peer.connections.empty();
+  const bool first = !peer.is_open();
   --(connection.active ? peer.connecting : peer.accepting);
   connection.established = true;
   connection.state = State::kEstablished;
-  connection.last_send = environment_.now;
   peer.reconnects = 0;
-  environment_.count(Id::kEstablished);
   if (failed || peer.releasing || environment_.shutting_down) {
+    if (!connection.away) environment_.count(Id::kEstablished);
     connections_.close(connection, failed ? failure : Errc::kShutdown);
     sends_.give_up_all(peer.waiting, Errc::kAborted, Health::kLocalError);
     return;
   }
   const std::uint16_t version = connection.offer.version;
+  close_other_lives(peer, version, connection.incarnation);
+  peer.version = version;
+  peer.incarnation = connection.incarnation;
+  peer.last_alive = environment_.now;
+  peers_.announce_soon(peer);
+  if (connection.away) {
+    peer.away.push_back(connection);
+    if (first) meet(peer, connection);
+    connection.lane->offer = connection.offer;
+    connection.lane->incarnation = connection.incarnation;
+    environment_.config.lanes->say(*connection.lane, LaneWord::kOpen);
+    return connect_here(peer);
+  }
+  peer.connections.push_back(connection);
+  if (first) meet(peer, connection);
+  open(connection);
+}
+
+void Handshakes::open(Connection& connection) {
+  const std::uint16_t version = connection.offer.version;
   const unsigned depth = connection.offer.queue_depth;
+  environment_.count(Id::kEstablished);
+  connection.last_send = environment_.now;
   connection.credits =
       Credits({.depth = depth,
                .high_water = credits_high_water(environment_.tunables, version, depth),
                .sends_max = concurrent_sends(environment_.tunables, version),
                .version = version});
-  close_other_lives(peer, version, connection.incarnation);
-  peer.version = version;
-  peer.incarnation = connection.incarnation;
-  peer.connections.push_back(connection);
-  peer.last_alive = environment_.now;
-  if (first) meet(peer, connection);
   // All that waited goes by the first one. kiblnd_connreq_done().
-  while (Tx* const tx = peer.waiting.pop_front())
+  while (Tx* const tx = connection.peer->waiting.pop_front())
     sends_.queue(*tx, connection);
   connections_.serve_soon(connection);
   receives_.take_early(connection);

@@ -27,6 +27,14 @@ class Handshakes {
   void on_rejected(Connection& connection, RejectKind kind, std::span<const std::byte> data);
   // A connection is disconnected: the peer may have none left.
   void on_let_go(Connection& connection);
+  // --- Connections on other shards: handshakes_lanes.cpp ---
+  // A word of the home about a connection that lies here, or is to.
+  void told(const LaneNote& note);
+  // A word about a connection that lies elsewhere, at the home of its peer; but kDrained, which is
+  // the owner's.
+  void heard(const LaneNote& note);
+  // To the core, where messages to the peer can go out.
+  void announce(Peer& peer);
   // Attempts that are due or too late, messages that have waited for too long.
   void look_at(Peer& peer);
   void look_at(Connection& connection);
@@ -35,7 +43,14 @@ class Handshakes {
   using Id = O2ibCounters::Id;
 
   void connect(Peer& peer);
-  [[nodiscard]] Result<void> begin(Peer& peer);
+  void connect_here(Peer& peer);
+  // Less deep than offered if memory is short.
+  [[nodiscard]] Result<Connection*> dial(Peer& peer, Offer offer, std::uint64_t incarnation);
+  [[nodiscard]] Result<void> prepare(QueuePairId request, Offer& offer);
+  void answer(Connection& connection, const Message& request);
+  void begin_accepting(Peer& peer, const Message& message);
+  // What follows for the connection itself.
+  void open(Connection& connection);
   void attempt_failed(Peer& peer, bool active, Errc cause);
   void establish(Connection& connection, Errc failure, bool failed);
   [[nodiscard]] std::expected<Peer*, RejectReason> judge_peer(const Message& request,
@@ -46,6 +61,17 @@ class Handshakes {
               const Ipv4Endpoint& from);
   void close_other_lives(Peer& peer, std::uint16_t version, std::uint64_t incarnation);
   void close_all(Peer& peer, Errc cause);
+  // Nothing: this one.
+  [[nodiscard]] std::optional<lnet::ShardId> shard_for(const Peer& peer);
+  // Null: the connection shall be here.
+  [[nodiscard]] Connection* stand_in(Peer& peer, bool active, const Offer& offer);
+  [[nodiscard]] bool has_local(const Peer& peer);
+  [[nodiscard]] bool accept_away(QueuePairId request, Peer& peer, const Message& message,
+                                 const Offer& offer);
+  [[nodiscard]] Peer* peer_of(const Lane& lane);
+  void give_lane(Lane& lane, Connection& connection);
+  void dial_for(Lane& lane);
+  void take_for(Lane& lane);
   void meet(Peer& peer, const Connection& connection);
   [[nodiscard]] std::uint16_t depth_to_ask(const Peer& peer, std::uint16_t version) const;
 

@@ -96,60 +96,77 @@ std::expected<void, RejectReason> Handshakes::accept(QueuePairId request, Peer& 
   Offer offer{.version = message.version,
               .queue_depth = message.parameters.queue_depth,
               .max_frags = message.parameters.max_frags};
+  if (accept_away(request, peer, message, offer)) return {};
+  if (!prepare(request, offer)) return no_room();
+  begin_accepting(peer, message);
+  Connection* const connection = connections_.take(peer, request, false, offer);
+  PLNET_CHECK(connection != nullptr, "there is room for it");
+  answer(*connection, message);
+  return {};
+}
+
+Result<void> Handshakes::prepare(QueuePairId request, Offer& offer) {
   offer.queue_depth = static_cast<std::uint16_t>(depth_that_fits(
       environment_.driver.limits(), offer.version, offer.queue_depth, offer.max_frags));
-  Result<void> prepared;
   for (;; --offer.queue_depth) {
-    prepared = environment_.driver.prepare(
+    const auto prepared = environment_.driver.prepare(
         request, size_of(offer.version, offer.queue_depth, offer.max_frags));
-    if (prepared || prepared.error() != Errc::kNoMemory || offer.queue_depth < 2) break;
+    if (prepared || prepared.error() != Errc::kNoMemory || offer.queue_depth < 2) return prepared;
   }
-  if (!prepared) return no_room();
-  // The peer's own request settles what ours was for.
+}
+
+// The peer's own request settles what ours was for.
+void Handshakes::begin_accepting(Peer& peer, const Message& message) {
+  peer.elsewhere = false;
   peer.reconnecting = 0;
   peer.races = 0;
   ++peer.accepting;
   peer.version = message.version;
   peer.incarnation = message.source_stamp;
   peer.max_frags = message.parameters.max_frags;
-  Connection* const connection = connections_.take(peer, request, false, offer);
-  PLNET_CHECK(connection != nullptr, "there is room for it");
-  connection->incarnation = message.source_stamp;
+}
+
+void Handshakes::answer(Connection& connection, const Message& request) {
+  connection.incarnation = request.source_stamp;
   Result<void> accepted = std::unexpected(Errc::kNoMemory);
-  if (connections_.post_all(*connection)) {
+  if (connections_.post_all(connection)) {
+    const Offer& offer = connection.offer;
     std::array<std::byte, kConnectBytes> data{};
     (void)encode({.kind = Kind::kConnectAck,
-                  .version = message.version,
+                  .version = request.version,
                   .source_nid = environment_.self.nid,
                   .source_stamp = environment_.self.incarnation,
-                  .destination_nid = message.source_nid,
-                  .destination_stamp = message.source_stamp,
+                  .destination_nid = request.source_nid,
+                  .destination_stamp = request.source_stamp,
                   .parameters = {.queue_depth = offer.queue_depth, .max_frags = offer.max_frags}},
                  0, data);
     if (environment_.tunables.cksum != 0) set_checksum(data, environment_.config.char_sign);
-    accepted = environment_.driver.accept(request, connect_parameters(environment_.tunables), data);
+    accepted =
+        environment_.driver.accept(connection.id, connect_parameters(environment_.tunables), data);
   }
-  if (!accepted) {
-    // Its queue pair is there, so it drains like any other.
-    environment_.driver.reject(
-        request,
-        encode(rejection(RejectReason::kFatal, message, environment_.self, environment_.tunables)));
-    connection->disconnected = true;
-    connections_.close(*connection, accepted.error());
-  }
-  return {};
+  if (accepted) return;
+  // Its queue pair is there, so it drains like any other.
+  environment_.driver.reject(
+      connection.id,
+      encode(rejection(RejectReason::kFatal, request, environment_.self, environment_.tunables)));
+  connection.disconnected = true;
+  connections_.close(connection, accepted.error());
 }
 
 void Handshakes::close_all(Peer& peer, Errc cause) {
   while (Connection* const connection = peer.connections.front())
     connections_.close(*connection, cause);
+  while (Connection* const connection = peer.away.front())
+    connections_.close(*connection, cause);
 }
 
 void Handshakes::close_other_lives(Peer& peer, std::uint16_t version, std::uint64_t incarnation) {
-  peer.connections.for_each([&](Connection& connection) {
+  const auto close_if_other = [&](Connection& connection) {
     if (connection.offer.version == version && connection.incarnation == incarnation) return;
     connections_.close(connection, Errc::kStale);
-  });
+  };
+  peer.connections.for_each(close_if_other);
+  peer.away.for_each(close_if_other);
 }
 
 }  // namespace plnet::o2iblnd

@@ -10,12 +10,14 @@ namespace plnet::o2iblnd {
 namespace {
 
 lnet::LndTraits traits_of(const O2ibLndConfig& config) {
+  const std::uint32_t inline_bytes_max = config.always_bulk ? 0 : kInlineBytesMax;
   return {.name = "o2ib",
           .net_type = lnet::NetType::kO2ib,
           .places_replies = true,
           .reports_timeouts = true,
           .connects = true,
-          .inline_bytes_max = config.always_bulk ? 0 : kInlineBytesMax,
+          .inline_bytes_max = inline_bytes_max,
+          .bulk_bytes_min = config.lanes == nullptr ? ~0U : inline_bytes_max + 1,
           .lnd_timeout = lnd_timeout(config.tunables, config.lnet_lnd_timeout)};
 }
 
@@ -49,9 +51,17 @@ Result<void> O2ibLnd::listen() {
 
 std::size_t O2ibLnd::send(std::span<lnet::Transmit* const> burst) {
   std::size_t taken = 0;
-  while (taken < burst.size() && sends_.take(*burst[taken]))
+  while (taken < burst.size() && !must_wait(*burst[taken]) && sends_.take(*burst[taken]))
     ++taken;
   return taken;
+}
+
+// A message may get to a lane before the word that opens it.
+bool O2ibLnd::must_wait(const lnet::Transmit& transmit) const {
+  const LaneEnd* const lanes = environment_.config.lanes;
+  if (transmit.lane == 0 || lanes == nullptr || lanes->empty()) return false;
+  const Peer* const peer = peers_.find(lnet::to_nid64(transmit.next_hop->nid).value);
+  return peer == nullptr || peer->connections.empty();
 }
 
 void O2ibLnd::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
@@ -79,7 +89,7 @@ bool O2ibLnd::idle() const {
 
 bool O2ibLnd::has_work() const {
   return sends_.has_outgoing() || receives_.has_decided() || connections_.has_to_serve() ||
-         connections_.has_to_let_go() || releases_due_ ||
+         connections_.has_to_let_go() || peers_.has_to_announce() || releases_due_ ||
          (environment_.shutting_down && !closed_everything_);
 }
 
@@ -101,6 +111,8 @@ unsigned O2ibLnd::flush(Instant now) {
   work += let_go();
   if (releases_due_) work += serve_releases();
   environment_.report();
+  while (Peer* const peer = peers_.next_to_announce())
+    handshakes_.announce(*peer);
   return work;
 }
 
@@ -126,6 +138,11 @@ void O2ibLnd::launch(Tx& tx) {
   Peer& peer = **found;
   tx.peer = &peer;
   Connection* const connection = peer.connections.pop_front();
+  if (connection == nullptr && tx.transmit->lane != 0) {  // mostly because the peer has ended it
+    peer.elsewhere = true;
+    environment_.count(Id::kNoLane);
+    return sends_.give_up(tx, Errc::kIo, Health::kRemoteDropped);
+  }
   if (connection == nullptr) return handshakes_.want(peer, tx);
   peer.connections.push_back(*connection);  // in turn
   sends_.queue(tx, *connection);
@@ -181,6 +198,12 @@ void O2ibLnd::look_around() {
 // Any message that is late takes the whole queue pair down: only that shuts the peer out.
 void O2ibLnd::look_at(Connection& connection) {
   if (!connection.is_open()) return handshakes_.look_at(connection);
+  Instant& alive = connection.peer->last_alive;
+  if (connection.away) {
+    alive = std::max(alive, connection.lane->peer_heard.get());
+    return;
+  }
+  if (connection.is_lane()) connection.lane->peer_heard.set(alive);
   sends_.expire(connection.messages);
   sends_.expire(connection.for_answer);
   if (sends_.is_late(connection)) {

@@ -47,6 +47,10 @@ class O2ibLnd : public lnet::Lnd, public VerbsEvents {
   void on_drained(QueuePairId id) override;
   void on_device(bool usable, Errc cause) override;
 
+  // A word about a connection on another shard than its peer's home: from LaneEnd::collect(), for
+  // the interface that the lane names. Like an event of the driver.
+  void hear(const LaneNote& note);
+
   // Other values of those that change live; the rest has to be as before. Between two turns.
   void set_tunables(const Tunables& tunables);
 
@@ -68,6 +72,9 @@ class O2ibLnd : public lnet::Lnd, public VerbsEvents {
   static constexpr Duration kLookInterval = std::chrono::seconds(1);
   static constexpr std::uint32_t kLookedAtOnce = 64;
 
+  [[nodiscard]] bool must_wait(const lnet::Transmit& transmit) const;
+  void end_stand_in(Lane& lane, Errc cause);
+  void give_back(Connection& connection);
   unsigned launch();
   void launch(Tx& tx);
   unsigned serve();

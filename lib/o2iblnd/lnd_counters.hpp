@@ -49,6 +49,8 @@ namespace plnet::o2iblnd {
   X(kRefusedAccess, "refused_access", "connections", kCount, "requests that a rule forbids")       \
   X(kRestarts, "peer_restarts", "peers", kCount, "peers that came back as another life")           \
   X(kPeersRefused, "peers_refused", "peers", kCount, "peers for which there was no room")          \
+  X(kLanesFull, "lanes_full", "connections", kCount, "left at home: no more lanes elsewhere")      \
+  X(kNoLane, "lane_gone", "messages", kCount, "failed: came when their lane had gone")             \
   X(kUnmatched, "dropped_unmatched", "messages", kCount, "answers to nothing that was asked")      \
   X(kOverCredit, "dropped_over_credit", "messages", kCount, "more messages than credits")          \
   X(kBadCredits, "dropped_bad_credits", "messages", kCount, "returned more credits than exist")    \

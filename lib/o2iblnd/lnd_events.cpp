@@ -61,11 +61,40 @@ void O2ibLnd::on_drained(QueuePairId id) {
   (void)let_go();
   sends_.drain_all(*connection);
   receives_.drain_all(*connection);
-  Peer& peer = *connection->peer;
-  connections_.give(*connection);
+  Lane* const lane = connection->lane;
+  const Errc cause = connection->cause;
+  give_back(*connection);
+  environment_.report();
+  if (lane != nullptr) environment_.config.lanes->report_gone(*lane, cause);
+}
+
+void O2ibLnd::give_back(Connection& connection) {
+  Peer& peer = *connection.peer;
+  connections_.give(connection);
   peers_.let_go(peer);
   releases_due_ = releases_due_ || !peers_.releasing().empty();
+}
+
+void O2ibLnd::hear(const LaneNote& note) {
+  Lane& lane = *note.lane;
+  if (lane.home != environment_.config.lanes->shard()) {
+    handshakes_.told(note);
+  } else if (note.word != Lane::kGone) {
+    handshakes_.heard(note);
+  } else if (note.heard == lane.said) {
+    end_stand_in(lane, note.cause);
+  }  // else another one comes when the rest has been heard
+  (void)let_go();
   environment_.report();
+}
+
+void O2ibLnd::end_stand_in(Lane& lane, Errc cause) {
+  Connection& connection = *connections_.at(lane.at_home);
+  connection.disconnected = true;
+  connections_.close(connection, cause);
+  (void)let_go();
+  give_back(connection);
+  environment_.config.lanes->give(lane);
 }
 
 // Its queue pairs end by events of their own.
@@ -103,12 +132,14 @@ InterfaceFacts O2ibLnd::interface_facts() const {
 
 std::optional<PeerFacts> O2ibLnd::peer_facts(std::uint32_t slot, Instant now) const {
   const Peer* const peer = slot < peers_.slots() ? peers_.at(slot) : nullptr;
-  if (peer == nullptr) return std::nullopt;
+  if (peer == nullptr || peer->elsewhere) return std::nullopt;  // its home tells
   unsigned open = 0;
-  (void)peer->connections.any_of([&open](const Connection&) {
+  const auto count = [&open](const Connection&) {
     ++open;
     return false;
-  });
+  };
+  (void)peer->connections.any_of(count);
+  (void)peer->away.any_of(count);
   return PeerFacts{.nid = peer->nid,
                    .connections = open,
                    .connecting = peer->connecting,
@@ -122,7 +153,7 @@ std::optional<PeerFacts> O2ibLnd::peer_facts(std::uint32_t slot, Instant now) co
 
 std::optional<ConnectionFacts> O2ibLnd::connection_facts(std::uint32_t slot, Instant now) const {
   const Connection* const one = slot < connections_.slots() ? connections_.at(slot) : nullptr;
-  if (one == nullptr) return std::nullopt;
+  if (one == nullptr || one->away) return std::nullopt;  // told where it lies
   return ConnectionFacts{.nid = one->peer->nid,
                          .state = one->state,
                          .by_us = one->active,

@@ -12,7 +12,7 @@
 
 namespace plnet::o2iblnd {
 
-struct Peer {
+struct Peer : ListNode<> {  // of those whose lanes are to be announced
   Peer* next_in_bucket = nullptr;
   lnet::PeerLink* link = nullptr;
   lnet::Nid nid;
@@ -22,7 +22,10 @@ struct Peer {
   bool closed = false;  // for its release: nothing new begins
 
   IntrusiveList<Connection, OfPeer> connections;  // established; the first is next to send
-  IntrusiveList<Tx> waiting;                      // for a connection
+  IntrusiveList<Connection, OfPeer> away;         // established on other shards
+  IntrusiveList<Tx> waiting;                      // for a connection of this shard
+  bool elsewhere = false;        // its home is another shard, which has connections here
+  std::uint64_t lanes_told = 0;  // the core knows of them; by shard
 
   // Of this acquaintance: forgotten with the last connection, or when the last attempt has failed.
   std::uint16_t version = 0;  // 0: not known
@@ -42,7 +45,8 @@ struct Peer {
   [[nodiscard]] bool is_connecting() const {
     return connecting != 0 || accepting != 0 || reconnecting != 0;
   }
-  [[nodiscard]] bool is_known() const { return is_connecting() || !connections.empty(); }
+  [[nodiscard]] bool is_open() const { return !connections.empty() || !away.empty(); }
+  [[nodiscard]] bool is_known() const { return is_connecting() || is_open(); }
 };
 
 }  // namespace plnet::o2iblnd

@@ -38,7 +38,8 @@ Peer* Peers::find_or_make(const lnet::Nid& nid) {
   PLNET_CHECK(peer->users == 0 && peer->link == nullptr, "a free peer is idle");
   peer->nid = nid;
   peer->nid64 = nid64;
-  peer->releasing = peer->closed = false;
+  peer->releasing = peer->closed = peer->elsewhere = false;
+  peer->lanes_told = 0;
   peer->last_incarnation = 0;
   peer->last_alive = environment_.now;
   forget(*peer);
@@ -65,6 +66,8 @@ void Peers::bind(Peer& peer, lnet::PeerLink* link) {
     link->lnd_peer = &peer;
   }
   peer.link = link;
+  peer.lanes_told = 0;
+  announce_soon(peer);
 }
 
 void Peers::forget(Peer& peer) {
@@ -78,6 +81,7 @@ void Peers::forget(Peer& peer) {
 
 void Peers::let_go(Peer& peer) {
   if (peer.users != 0 || peer.link != nullptr || peer.is_known() || !peer.waiting.empty()) return;
+  if (peer.linked()) peer.unlink();
   Peer** at = &bucket(peer.nid64);
   while (*at != &peer)
     at = &(*at)->next_in_bucket;

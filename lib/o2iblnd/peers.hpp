@@ -27,6 +27,13 @@ class Peers {
   // No connection is left and none is under way: what was agreed on is forgotten.
   static void forget(Peer& peer);
 
+  // The shards on which it has connections may be others than the core was told.
+  void announce_soon(Peer& peer) {
+    if (environment_.config.lanes != nullptr && !peer.linked()) to_announce_.push_back(peer);
+  }
+  [[nodiscard]] Peer* next_to_announce() { return to_announce_.pop_front(); }
+  [[nodiscard]] bool has_to_announce() const { return !to_announce_.empty(); }
+
   void start_release(lnet::PeerLink& link);
   [[nodiscard]] bool is_releasing(const lnet::PeerLink& link) const;
   [[nodiscard]] std::vector<lnet::PeerLink*>& releasing() { return releasing_; }
@@ -48,6 +55,7 @@ class Peers {
   Pool<Peer> pool_;
   std::size_t mask_;
   std::unique_ptr<Peer*[]> buckets_;
+  IntrusiveList<Peer> to_announce_;
   std::vector<lnet::PeerLink*> releasing_;
 };
 

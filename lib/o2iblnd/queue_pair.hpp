@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "lib/base/arena.hpp"
@@ -83,6 +84,17 @@ struct ConnectParameters {
 inline constexpr std::size_t kConnectDataBytesMax = 56;
 inline constexpr std::size_t kAcceptDataBytesMax = 196;
 inline constexpr std::size_t kRejectDataBytesMax = 148;
+
+// A request to connect between two drivers of one device. Only the driver knows the handle.
+struct HandedRequest {
+  void* handle = nullptr;
+  Ipv4Endpoint from;
+  Ipv4Endpoint to;
+  std::uint32_t data_bytes = 0;
+  std::array<std::byte, kConnectDataBytesMax> data{};
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data.data(), data_bytes}; }
+};
 
 enum class RejectKind : std::uint8_t { kByPeer, kNobodyListens, kStaleConnection, kOther };
 
@@ -167,6 +179,19 @@ class VerbsDriver {
                                             const ConnectParameters& parameters,
                                             std::span<const std::byte> data) = 0;
   virtual void reject(QueuePairId request, std::span<const std::byte> data) = 0;
+  // Cold. Takes a request away that was told and neither prepared nor answered, for take_over() of
+  // another driver of the device, on its own shard. Nothing: the request is gone, or the driver
+  // keeps its requests.
+  [[nodiscard]] virtual std::optional<HandedRequest> give_away(QueuePairId /*request*/) {
+    return std::nullopt;
+  }
+  // Cold. It is not told again: the caller answers as if it had been. An error: it is gone, or was
+  // turned down for lack of room.
+  [[nodiscard]] virtual Result<QueuePairId> take_over(const HandedRequest& /*request*/) {
+    return std::unexpected(Errc::kNotSupported);
+  }
+  // Cold, by any shard of the device: nobody is to have the request.
+  virtual void turn_down(const HandedRequest& /*request*/) {}
   // Cold. Tells the peer, puts the queue pair into error, flushes: on_disconnected(), on_drained().
   virtual void to_error(QueuePairId queue_pair) = 0;
   [[nodiscard]] virtual const DeviceLimits& limits() const = 0;

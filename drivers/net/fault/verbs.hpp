@@ -55,6 +55,13 @@ class FaultVerbsDriver final : public o2iblnd::VerbsDriver,
                                     const o2iblnd::ConnectParameters& parameters,
                                     std::span<const std::byte> data) override;
   void reject(QueuePairId request, std::span<const std::byte> data) override;
+  [[nodiscard]] std::optional<o2iblnd::HandedRequest> give_away(QueuePairId request) override {
+    return lower_->give_away(request);
+  }
+  [[nodiscard]] Result<QueuePairId> take_over(const o2iblnd::HandedRequest& request) override {
+    return lower_->take_over(request);
+  }
+  void turn_down(const o2iblnd::HandedRequest& request) override { lower_->turn_down(request); }
   void to_error(QueuePairId queue_pair) override;
   [[nodiscard]] const o2iblnd::DeviceLimits& limits() const override { return lower_->limits(); }
   [[nodiscard]] CounterView counters() const override { return judge_.counters(); }

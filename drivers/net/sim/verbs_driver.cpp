@@ -209,20 +209,45 @@ void SimVerbsDriver::reject(QueuePairId request, std::span<const std::byte> data
   fabric_.destroy(*pair);
 }
 
-void SimVerbsDriver::hand_over(QueuePairId request, SimVerbsDriver& to,
-                               std::span<const std::byte> data) {
-  PLNET_CHECK(to.host_ == host_, "a request stays on its host");
+QueuePair* SimVerbsDriver::take_out(QueuePairId request) {
   QueuePair* const pair = find(request);
-  if (pair == nullptr || pair->state != State::kRequested) {
+  if (pair == nullptr || pair->state != State::kRequested || pair->prepared) {
     counters_.add(Id::kStaleCalls);
-    return;
+    return nullptr;
   }
   slots_[request.index].pair = nullptr;
   free_.push_back(request.index);
+  return pair;
+}
+
+void SimVerbsDriver::hand_over(QueuePairId request, SimVerbsDriver& to,
+                               std::span<const std::byte> data) {
+  PLNET_CHECK(to.host_ == host_, "a request stays on its host");
+  QueuePair* const pair = take_out(request);
+  if (pair == nullptr) return;
   pair->driver = &to;
   pair->id = to.add(*pair);
   to.push({.id = pair->id, .kind = Note::Kind::kRequest},
           {.from = pair->remote, .to = pair->local, .data = copy_of(data)});
+}
+
+std::optional<o2iblnd::HandedRequest> SimVerbsDriver::give_away(QueuePairId request) {
+  QueuePair* const pair = take_out(request);
+  if (pair == nullptr) return std::nullopt;
+  return fabric_.give_away(*pair);
+}
+
+Result<SimVerbsDriver::QueuePairId> SimVerbsDriver::take_over(
+    const o2iblnd::HandedRequest& request) {
+  QueuePair* const pair = fabric_.take_over(request);
+  if (pair == nullptr) return std::unexpected(Errc::kClosed);
+  pair->driver = this;
+  pair->id = add(*pair);
+  return pair->id;
+}
+
+void SimVerbsDriver::turn_down(const o2iblnd::HandedRequest& request) {
+  if (QueuePair* const pair = fabric_.take_over(request)) fabric_.abandon(*pair);
 }
 
 void SimVerbsDriver::to_error(QueuePairId id) {

@@ -69,6 +69,9 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
                                     const o2iblnd::ConnectParameters& parameters,
                                     std::span<const std::byte> data) override;
   void reject(QueuePairId request, std::span<const std::byte> data) override;
+  [[nodiscard]] std::optional<o2iblnd::HandedRequest> give_away(QueuePairId request) override;
+  [[nodiscard]] Result<QueuePairId> take_over(const o2iblnd::HandedRequest& request) override;
+  void turn_down(const o2iblnd::HandedRequest& request) override;
   void to_error(QueuePairId queue_pair) override;
   [[nodiscard]] const o2iblnd::DeviceLimits& limits() const override { return limits_; }
   [[nodiscard]] CounterView counters() const override { return counters_.view(); }
@@ -162,6 +165,8 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
   void leave(std::uint32_t slot) override { keyed_[slot] = {}; }
 
   [[nodiscard]] QueuePair* find(QueuePairId id);
+  // Of a request that has not been answered; it leaves this driver.
+  [[nodiscard]] QueuePair* take_out(QueuePairId request);
   void push(const Note& note);
   void push(const Note& note, const Words& words);
   [[nodiscard]] PooledBytes copy_of(std::span<const std::byte> data);

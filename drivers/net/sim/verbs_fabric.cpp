@@ -75,6 +75,22 @@ void SimVerbsFabric::destroy(QueuePair& pair) {
   --live_;
 }
 
+o2iblnd::HandedRequest SimVerbsFabric::give_away(QueuePair& pair) {
+  o2iblnd::HandedRequest request{.handle = &pair, .from = pair.remote, .to = pair.local};
+  pair.driver = nullptr;
+  pair.handed = true;
+  return request;
+}
+
+QueuePair* SimVerbsFabric::take_over(const o2iblnd::HandedRequest& request) {
+  auto* const pair = static_cast<QueuePair*>(request.handle);
+  PLNET_CHECK(pair->in_use && pair->handed, "a request is taken over once");
+  pair->handed = false;
+  if (pair->state == State::kRequested) return pair;
+  destroy(*pair);
+  return nullptr;
+}
+
 void SimVerbsFabric::abandon(QueuePair& pair) {
   if (pair.state != State::kError) tell_peer(pair, Kind::kDisconnect);
   destroy(pair);
@@ -274,6 +290,10 @@ void SimVerbsFabric::reject(QueuePair& pair) {
 void SimVerbsFabric::fail(QueuePair& pair, Errc cause, bool tell) {
   if (pair.state == State::kError) return;
   if (tell) tell_peer(pair, Kind::kDisconnect);
+  if (pair.handed) {  // nobody has it: who takes it over finds out
+    pair.state = State::kError;
+    return;
+  }
   pair.driver->note_disconnected(pair, cause);
   finish(pair);
 }
