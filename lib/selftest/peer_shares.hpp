@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of a scarce resource each peer of a server has. A peer takes one more while it holds
-// less than three times what is free, and an eighth is for peers that hold nothing, so one that
+// How much of a scarce resource each peer of a server has. A peer takes one more while it holds at
+// most three times what is free, and an eighth is for peers that hold nothing, so one that
 // comes later finds something. Of those that wait, the peer that holds least comes first.
 #pragma once
 
@@ -92,7 +92,7 @@ class PeerShares {
 
   [[nodiscard]] bool may_take(const Entry& entry) const {
     if (entry.held == 0) return free_ > 0;
-    return free_ > reserve_ && entry.held < kOfFree * free_;
+    return free_ > reserve_ && entry.held <= kOfFree * free_;
   }
   void hold(Entry& entry) {
     ++entry.held;

@@ -24,16 +24,24 @@ TEST(SelftestShares, OnePeerMayHaveMostAndOthersFindSomething) {
   unsigned held = 0;
   while (shares.take(nid(1)))
     ++held;
-  EXPECT_EQ(held, 24U);
+  EXPECT_EQ(held, 25U);
   for (unsigned peer = 2; peer < 5; ++peer)
     EXPECT_TRUE(shares.take(nid(peer)));
   EXPECT_FALSE(shares.any_waits());
 }
 
+TEST(SelftestShares, OnePeerMayHaveAllOfAFew) {
+  for (std::size_t capacity = 1; capacity <= 4; ++capacity) {
+    PeerShares<Waiting> shares(capacity, 8);
+    for (std::size_t i = 0; i < capacity; ++i)
+      EXPECT_TRUE(shares.take(nid(1))) << i << " of " << capacity;
+  }
+}
+
 TEST(SelftestShares, ThePeerThatHoldsLeastIsNext) {
-  PeerShares<Waiting> shares(4, 8);
-  std::vector<Waiting> waiting(3);
-  for (unsigned i = 0; i < 3; ++i)
+  PeerShares<Waiting> shares(8, 8);
+  std::vector<Waiting> waiting(2);
+  for (unsigned i = 0; i < 7; ++i)
     ASSERT_TRUE(shares.take(nid(1)));
   ASSERT_FALSE(shares.take(nid(1)));
   shares.wait(nid(1), waiting[0]);
@@ -49,8 +57,8 @@ TEST(SelftestShares, ThePeerThatHoldsLeastIsNext) {
   waiting[0].unlink();
   EXPECT_EQ(shares.next(), nullptr);
   EXPECT_FALSE(shares.any_waits());
-  shares.give(nid(1));
-  shares.give(nid(1));
+  for (unsigned i = 0; i < 6; ++i)
+    shares.give(nid(1));
   shares.give(nid(2));
   shares.give(nid(3));
 }
