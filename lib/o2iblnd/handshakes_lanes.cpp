@@ -109,9 +109,9 @@ void Handshakes::announce(Peer& peer) {
 
 // Null: no room, or not now.
 Peer* Handshakes::peer_of(const Lane& lane) {
-  if (environment_.shutting_down) return nullptr;
+  if (environment_.shutting_down || !connections_.has_room()) return nullptr;
   Peer* const peer = peers_.find_or_make(lane.peer);
-  if (peer == nullptr || peer->releasing || !connections_.has_room()) return nullptr;
+  if (peer == nullptr || peer->releasing) return nullptr;
   peer->elsewhere = true;
   return peer;
 }

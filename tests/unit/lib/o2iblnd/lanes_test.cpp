@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Queue pairs of one peer on several shards: who makes them, what goes by them, how they end.
 #include "tests/unit/lib/o2iblnd/lane_site.hpp"
+#include "tests/unit/lib/o2iblnd/o2ib_site.hpp"
 
 namespace plnet::o2iblnd::lanes_test {
 namespace {
@@ -281,6 +282,27 @@ TEST(O2ibLanes, AnInterfaceThatGoesTakesItsLanesWithIt) {
     ASSERT_TRUE(site.run([&] { return site.fabric.queue_pairs() == 0; }));
     if (HasFailure()) return;
   }
+}
+
+// The message comes by another way than the word that opens its lane.
+TEST(O2ibLanes, AMessageIsNotGivenUpWhileWordsAboutLanesAreUnheard) {
+  const std::array<std::uint16_t, 2> cpts{};
+  LaneExchange exchange(cpts);
+  SilentDoorbell bell;
+  exchange.set_doorbells(std::array<Doorbell*, 2>{&bell, &bell});
+  NodeOptions options;
+  options.lnd.lanes = exchange.end(1);
+  O2ibSite site(1, SimShape::calm(), 1, options);
+  Lane& lane = *exchange.end(0)->take(1);
+  exchange.end(0)->say(lane, LaneWord::kDial);
+  site[0].core().put(nid_of(1), kLength, false).lane = lnet::lane_of_shard(1);
+  site.pass(seconds(1));
+  EXPECT_EQ(site[0].core().completions().size(), 0U);
+  EXPECT_EQ(exchange.end(1)->collect([](const LaneNote&) {}), 1U);
+  site.pass(seconds(1));
+  ASSERT_EQ(site[0].core().completions().size(), 1U);
+  EXPECT_EQ(site[0].core().completions()[0].status.error(), Errc::kIo);
+  EXPECT_EQ(site[0].count(LndId::kNoLane), 1U);
 }
 
 // As while an interface is being added shard by shard.
