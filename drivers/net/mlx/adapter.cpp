@@ -22,6 +22,17 @@ namespace {
 // pieces would fail, or send wrong bytes.
 constexpr std::uint32_t kSoftwareVendor = 0xffffff;
 
+// librdmacm keeps the context of a device that was removed until it looks for another device, for
+// ever if that was the last one (rdma-core 44 to 64). Devices that cannot part from their users,
+// such as those of rdma_rxe, make their removal wait until its descriptors are closed: they become
+// descriptors of nothing, which librdmacm closes one day.
+void close_in_place(int descriptor) {
+  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing < 0) return;
+  (void)::dup3(nothing, descriptor, O_CLOEXEC);
+  (void)::close(nothing);
+}
+
 }  // namespace
 
 Outcome<std::unique_ptr<Adapter>> Adapter::open(std::uint32_t address, const ArenaTable& arenas,
@@ -32,15 +43,39 @@ Outcome<std::unique_ptr<Adapter>> Adapter::open(std::uint32_t address, const Are
   if (auto done = made->memory_.enter(*made->domain_); !done)
     return std::unexpected(std::move(done.error()));
   if (auto done = made->desk_->enter(*made); !done) return std::unexpected(std::move(done.error()));
-  made->entered_ = true;
   return made;
 }
 
 Adapter::~Adapter() {
-  if (entered_) desk_->leave(*this);
+  desk_->leave(*this);
+  close();
+}
+
+void Adapter::close() {
   memory_.leave();
   if (domain_ != nullptr) (void)ibv_dealloc_pd(domain_);
-  if (id_ != nullptr) (void)rdma_destroy_id(id_);
+  domain_ = nullptr;
+  if (id_ == nullptr) return;
+  // While the identifier keeps the context.
+  if (id_->verbs != nullptr && desk_->contexts().remove(id_->verbs) && is_gone()) {
+    close_in_place(id_->verbs->cmd_fd);
+    close_in_place(id_->verbs->async_fd);
+  }
+  (void)rdma_destroy_id(id_);
+  id_ = nullptr;
+}
+
+bool Adapter::enter() {
+  users_.fetch_add(1);
+  if (!gone_.load()) return true;
+  leave();
+  return false;
+}
+
+bool Adapter::release_removed() {
+  if (!gone_.load() || users_.load() != 0) return false;
+  close();
+  return true;
 }
 
 Outcome<void> Adapter::bind(std::uint32_t address) {
@@ -53,6 +88,9 @@ Outcome<void> Adapter::bind(std::uint32_t address) {
     return verbs_failure("rdma_bind_addr", errno);
   if (id_->verbs == nullptr)
     return failure(Errc::kNotFound, "no RDMA device has this address; `rdma link` lists devices");
+  desk_->contexts().add(context());
+  name_ = ibv_get_device_name(context()->device);
+  port_ = id_->port_num;
   if (!set_nonblocking(id_->verbs->async_fd)) return verbs_failure("fcntl", errno);
   domain_ = ibv_alloc_pd(id_->verbs);
   if (domain_ == nullptr) return verbs_failure("ibv_alloc_pd", errno);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An RDMA device as this process has it: its context, a protection domain, and what it knows of the
 // arenas. All shards share it. Cold, except for keys().
+//
+// A device that is removed is let go: its users close all that they have of it and leave(), then
+// release_removed() closes the rest. The system may wait for that with the removal.
 #pragma once
 
 #include <atomic>
@@ -23,7 +26,8 @@ namespace plnet::mlx {
 
 class Adapter {
  public:
-  // The device behind the interface with this IPv4 address (host order). The arenas outlive it.
+  // The device behind the interface with this IPv4 address (host order). The arenas outlive it. One
+  // thread opens, releases and destroys the adapters of a desk.
   [[nodiscard]] static Outcome<std::unique_ptr<Adapter>> open(std::uint32_t address,
                                                               const ArenaTable& arenas,
                                                               std::shared_ptr<EventDesk> desk);
@@ -33,8 +37,8 @@ class Adapter {
 
   [[nodiscard]] ibv_context* context() const { return id_->verbs; }
   [[nodiscard]] ibv_pd* domain() const { return domain_; }
-  [[nodiscard]] std::uint8_t port() const { return id_->port_num; }
-  [[nodiscard]] const char* name() const { return ibv_get_device_name(context()->device); }
+  [[nodiscard]] std::uint8_t port() const { return port_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
   // kAnyNumaNode: the system does not say.
   [[nodiscard]] int numa_node() const;
   [[nodiscard]] const o2iblnd::DeviceLimits& limits() const { return limits_; }
@@ -48,6 +52,12 @@ class Adapter {
   [[nodiscard]] const Memory& memory() const { return memory_; }
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
 
+  // Any thread. Users of the context or the domain; false: the device is gone.
+  [[nodiscard]] bool enter();
+  void leave() { users_.fetch_sub(1); }
+  // The thread that opened it. False: the device is there, or has users.
+  bool release_removed();
+
   [[nodiscard]] EventDesk& desk() const { return *desk_; }
   // The desk's. Reads the device's asynchronous events, for all adapters on its context, and
   // returns how many there were.
@@ -58,9 +68,9 @@ class Adapter {
   [[nodiscard]] bool is_usable() const { return usable_.load(std::memory_order_acquire); }
   // The device has failed or was removed: it does not come back.
   [[nodiscard]] bool is_gone() const { return gone_.load(std::memory_order_acquire); }
-  // Any shard: an event of the connection manager said that the device was removed.
+  // The desk's: an event said that the device was removed.
   void note_removal() {
-    gone_.store(true, std::memory_order_release);
+    gone_.store(true);
     set_usable(false);
   }
 
@@ -73,12 +83,14 @@ class Adapter {
   void set_usable(bool usable);
   void take(const ibv_async_event& event);
   [[nodiscard]] static bool is_of_port(const ibv_async_event& event);
+  void close();
 
   const ArenaTable& arenas_;
   const std::shared_ptr<EventDesk> desk_;
-  bool entered_ = false;      // at the desk
   rdma_cm_id* id_ = nullptr;  // bound to the interface: keeps the device open
   ibv_pd* domain_ = nullptr;
+  std::string name_;
+  std::uint8_t port_ = 0;
   Memory memory_;
   o2iblnd::DeviceLimits limits_;
   unsigned completions_max_ = 0;
@@ -86,6 +98,7 @@ class Adapter {
   std::atomic<bool> usable_{false};
   std::atomic<bool> gone_{false};
   std::atomic<std::uint32_t> changes_{0};
+  std::atomic<std::uint32_t> users_{0};
 };
 
 }  // namespace plnet::mlx

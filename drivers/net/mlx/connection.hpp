@@ -130,6 +130,7 @@ class Connections {
   [[nodiscard]] Connection* find(QueuePairId name);
   [[nodiscard]] Connection* find(std::uint32_t index, std::uint32_t generation_bits);
   void give(Connection& connection);
+  [[nodiscard]] bool all_free() const { return free_.size() == most_; }
   template <class Visit>
   void for_each(Visit visit) {
     for (std::size_t i = 0; i < most_; ++i) {

@@ -20,6 +20,8 @@ constexpr unsigned kCompletionsAtStart = 4096;  // grows with the queue pairs
 
 Outcome<std::unique_ptr<Device>> Device::open(Adapter& adapter, const DeviceConfig& config,
                                               o2iblnd::VerbsEvents& events) {
+  if (!adapter.enter())
+    return failure(Errc::kNetworkDown, "RDMA device " + adapter.name() + " was removed");
   std::unique_ptr<Device> made(new Device(adapter, config, events));
   made->inbox_ = adapter.desk().enter();
   if (made->inbox_ == 0) return failure(Errc::kNoSpace, "too many shards and NIs on RDMA devices");
@@ -32,6 +34,7 @@ Outcome<std::unique_ptr<Device>> Device::open(Adapter& adapter, const DeviceConf
 
 Device::Device(Adapter& adapter, const DeviceConfig& config, o2iblnd::VerbsEvents& events)
     : adapter_(adapter),
+      entered_(&adapter),
       config_(config),
       events_(events),
       registrations_(*adapter.domain(), adapter.arenas()),
@@ -44,14 +47,31 @@ Device::Device(Adapter& adapter, const DeviceConfig& config, o2iblnd::VerbsEvent
 }
 
 Device::~Device() {
-  for (const Listener& listener : listeners_)
-    (void)rdma_destroy_id(listener.id);
   connections_.for_each([this](Connection& connection) {
     if (connection.linked()) connection.unlink();
     release(connection);
   });
+  close();
   adapter_.desk().leave(inbox_);
+}
+
+void Device::close() {
+  for (const Listener& listener : listeners_)
+    (void)rdma_destroy_id(listener.id);
+  listeners_.clear();
   if (completions_ != nullptr) (void)ibv_destroy_cq(completions_);
+  completions_ = nullptr;
+}
+
+// When all queue pairs have drained and nothing is mapped any more.
+void Device::let_removed_go() {
+  if (!connections_.all_free()) return;
+  MapRules rules = maps_.rules();
+  rules.keeps = false;
+  maps_.set_rules(rules);
+  if (maps_.count(MapCounters::Id::kMapped) > 0) return;
+  close();
+  entered_.reset();
 }
 
 bool Device::post_chain(QueuePairId queue_pair, std::span<const WorkRequest> chain) {
@@ -69,6 +89,7 @@ std::size_t Device::post_receives(QueuePairId queue_pair, std::span<const Receiv
 }
 
 Result<RemoteKey> Device::remote_key(const Fragment& fragment) {
+  if (completions_ == nullptr) return std::unexpected(Errc::kNetworkDown);
   const auto address = reinterpret_cast<std::uint64_t>(adapter_.arenas().bytes(fragment).data());
   if (!maps_.maps(fragment.at.arena))
     return RemoteKey{.key = adapter_.keys(fragment).remote, .address = address};
@@ -89,12 +110,14 @@ unsigned Device::tell_ended() {
 unsigned Device::poll(Instant now) {
   now_ = now;
   unsigned work = tell_ended();
+  if (completions_ == nullptr) return work + read_events();
   work += poll_completions();
   if (!draining_.empty()) work += finish_drained(now);
   work += read_events();
   if (now < look_at_) return work;
   look_at_ = now + kLookInterval;
   look_at_adapter();
+  if (adapter_.is_gone()) let_removed_go();
   return work;
 }
 

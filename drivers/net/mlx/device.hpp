@@ -108,6 +108,8 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
 
   Device(Adapter& adapter, const DeviceConfig& config, o2iblnd::VerbsEvents& events);
   unsigned tell_ended();
+  void let_removed_go();
+  void close();
 
   // completions.cpp: hot, and the way out of a queue pair.
   unsigned poll_completions();
@@ -150,12 +152,17 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   static void destroy(Connection& connection);
   void release(Connection& connection);
 
+  struct Leave {
+    void operator()(Adapter* adapter) const { adapter->leave(); }
+  };
+
   Adapter& adapter_;
+  std::unique_ptr<Adapter, Leave> entered_;  // goes after all that is of the adapter
   const DeviceConfig config_;
   o2iblnd::VerbsEvents& events_;
   MlxStats stats_;
-  std::uint32_t inbox_ = 0;  // its number at the desk; 0: none
-  ibv_cq* completions_ = nullptr;
+  std::uint32_t inbox_ = 0;        // its number at the desk; 0: none
+  ibv_cq* completions_ = nullptr;  // null: closed, since the device was removed
   unsigned completion_entries_ = 0;
   unsigned completions_promised_ = 0;  // to the queue pairs that exist
   Registrations registrations_;

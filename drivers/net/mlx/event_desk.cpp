@@ -57,30 +57,47 @@ EventDesk::~EventDesk() {
 }
 
 Outcome<void> EventDesk::enter(Adapter& adapter) {
+  if (!adapter.enter()) return failure(Errc::kNetworkDown, "the RDMA device was removed");
   const auto place = std::ranges::find_if(adapters_, [&adapter](std::atomic<Adapter*>& each) {
     Adapter* nobody = nullptr;
     return each.compare_exchange_strong(nobody, &adapter);
   });
-  if (place == adapters_.end()) return failure(Errc::kNoSpace, "too many RDMA devices are open");
+  if (place == adapters_.end()) {
+    adapter.leave();
+    return failure(Errc::kNoSpace, "too many RDMA devices are open");
+  }
   epoll_event wanted{.events = EPOLLIN, .data = {.ptr = &adapter}};
   const int failed = ::epoll_ctl(waiting_on_, EPOLL_CTL_ADD, adapter.context()->async_fd, &wanted);
   if (failed != 0 && errno != EEXIST) {  // another adapter on it hears for both
     const int number = errno;
     place->store(nullptr);
+    adapter.leave();
     return verbs_failure("epoll_ctl", number);
   }
   return {};
 }
 
 void EventDesk::leave(Adapter& adapter) {
+  const auto place = std::ranges::find_if(
+      adapters_, [&adapter](const std::atomic<Adapter*>& each) { return each.load() == &adapter; });
+  if (place == adapters_.end()) return;
+  place->store(nullptr);
   const int descriptor = adapter.context()->async_fd;
   (void)::epoll_ctl(waiting_on_, EPOLL_CTL_DEL, descriptor, nullptr);
-  for (std::atomic<Adapter*>& each : adapters_) {
+  for (const std::atomic<Adapter*>& each : adapters_) {
     Adapter* const other = each.load();
-    if (other == &adapter) each.store(nullptr);
-    if (other == nullptr || other == &adapter || other->context()->async_fd != descriptor) continue;
+    if (other == nullptr || other->context()->async_fd != descriptor) continue;
     epoll_event wanted{.events = EPOLLIN, .data = {.ptr = other}};
     (void)::epoll_ctl(waiting_on_, EPOLL_CTL_ADD, descriptor, &wanted);
+  }
+  adapter.leave();
+}
+
+// Before anything is read, so that no event of this look is for one of them.
+void EventDesk::let_removed_go() {
+  for (const std::atomic<Adapter*>& each : adapters_) {
+    Adapter* const adapter = each.load(std::memory_order_acquire);
+    if (adapter != nullptr && adapter->is_gone()) leave(*adapter);
   }
 }
 
@@ -131,6 +148,7 @@ unsigned EventDesk::poll(Instant now) {
   if (now < look_at_) return 0;
   look_at_ = now + kInterval;
   clear_left();
+  let_removed_go();
   if (stuck_) {
     const Stuck again = *stuck_;
     stuck_.reset();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -95,6 +96,21 @@ class IdWord {
 static_assert(IdWord::kInboxBits + Connections::kIndexBits + 32 == 64);
 static_assert(sizeof(std::uintptr_t) == 8);
 
+// Adapters of each context: librdmacm has one context for all addresses of a device.
+class ContextUsers {
+ public:
+  void add(const ibv_context* context) { ++users_[context]; }
+  // True: that was the last one.
+  bool remove(const ibv_context* context) {
+    if (--users_[context] > 0) return false;
+    users_.erase(context);
+    return true;
+  }
+
+ private:
+  std::unordered_map<const ibv_context*, unsigned> users_;
+};
+
 class EventDesk {
  public:
   // Events are looked for this often.
@@ -109,7 +125,10 @@ class EventDesk {
   // Any thread: identifiers are made on it.
   [[nodiscard]] rdma_event_channel* channel() const { return channel_.get(); }
 
-  // Any thread, cold; an adapter leaves when nobody polls any more.
+  // The thread that opens adapters.
+  [[nodiscard]] ContextUsers& contexts() { return contexts_; }
+  // Any thread, cold. The desk is a user of the adapter until it leaves, when nobody polls any more
+  // or the device was removed. An adapter that is not there may leave, too.
   [[nodiscard]] Outcome<void> enter(Adapter& adapter);
   void leave(Adapter& adapter);
   // Any thread, cold. The number of an inbox, until the user leaves: when its identifiers are gone.
@@ -137,6 +156,7 @@ class EventDesk {
   };
 
   void clear_left();
+  void let_removed_go();
   unsigned read_cm_events();
   void bring(std::uint32_t inbox, const CmEvent& event);
   void note_removal(const ibv_context* device);
@@ -144,6 +164,7 @@ class EventDesk {
   static void discard(const CmEvent& event);
 
   Channel channel_;
+  ContextUsers contexts_;
   int waiting_on_ = -1;  // of epoll
   std::array<std::atomic<Adapter*>, kAdaptersMax> adapters_{};
   const std::unique_ptr<Desk[]> desks_ = std::make_unique<Desk[]>(kInboxesMax);

@@ -186,6 +186,7 @@ Connection* Device::find_or_count(QueuePairId name) {
 
 Result<void> Device::create_pair(Connection& connection, const QueuePairSize& size) {
   if (connection.pair != nullptr) return std::unexpected(Errc::kExists);
+  if (adapter_.is_gone()) return std::unexpected(Errc::kNetworkDown);
   const unsigned sends = std::min(size.send_requests, kSendRequestsMax);
   const unsigned completions = sends + size.receive_requests + 1;  // and the marker
   if (auto room = make_completion_room(completions); !room) return room;

@@ -61,6 +61,10 @@ class O2ibAdapter {
   // Any shard: nobody is to have the request.
   virtual void discard(const O2ibRequest& request) = 0;
   [[nodiscard]] virtual std::string name() const = 0;  // "mlx5_0 port 1"
+  // Any thread. The device was removed: it does not come back, another one may.
+  [[nodiscard]] virtual bool is_gone() const = 0;
+  // The admin thread, now and then: lets a device that was removed go when its queue pairs have.
+  virtual void look_at_removal() = 0;
 };
 
 // Opens the device behind the interface with this IPv4 address (host order). The arenas outlive it.

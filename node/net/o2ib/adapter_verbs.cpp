@@ -56,6 +56,8 @@ class VerbsAdapter final : public O2ibAdapter {
   std::string name() const override {
     return fmt::format("{} port {}", adapter_->name(), adapter_->port());
   }
+  bool is_gone() const override { return adapter_->is_gone(); }
+  void look_at_removal() override { (void)adapter_->release_removed(); }
 
  private:
   const std::unique_ptr<mlx::Adapter> adapter_;

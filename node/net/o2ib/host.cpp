@@ -10,6 +10,7 @@
 #include "lib/lnet/control/coordinator.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/o2iblnd/request_home.hpp"
+#include "lib/runtime/admin/log.hpp"
 #include "node/host/lnet_shard.hpp"
 #include "node/net/o2ib/maker.hpp"
 #include "node/net/o2ib/reports.hpp"
@@ -19,6 +20,17 @@ namespace plnet::node {
 
 using lnet::NiConfig;
 using lnet::Nid;
+
+namespace {
+
+constexpr runtime::LogSite kDeviceRemoved{
+    runtime::LogLevel::kWarning, "device_removed", {"device", "address", "then"}};
+constexpr const char* kAfterRemoval =
+    "when `rdma link` lists a device again: `lnetctl net del` and `lnetctl net add` of its NIs";
+constexpr std::string_view kRemoved =
+    "its RDMA device was removed: `lnetctl net del` and `net add` when there is one again";
+
+}  // namespace
 
 O2ibHost::O2ibHost(Parts parts) : parts_(std::move(parts)), seats_(parts_.room), doors_(*this) {
   for (std::size_t shard = 0; shard < parts_.cpt_of_shard.size(); ++shard)
@@ -47,7 +59,8 @@ std::uint16_t O2ibHost::cpt_near(int numa_node) const {
 }
 
 Outcome<void> O2ibHost::open_adapter(std::uint32_t address) {
-  if (adapter(address) != nullptr) return {};
+  if (const O2ibAdapter* const there = adapter(address); there != nullptr && !there->is_gone())
+    return {};
   const std::size_t count = adapter_count_.load(std::memory_order_relaxed);
   if (count == kAdaptersMax)
     return failure(Errc::kNoSpace, fmt::format("{} addresses had devices already", count));
@@ -56,6 +69,11 @@ Outcome<void> O2ibHost::open_adapter(std::uint32_t address) {
   adapters_[count] = {.address = address, .adapter = std::move(*opened)};
   adapter_count_.store(count + 1, std::memory_order_release);
   return {};
+}
+
+bool O2ibHost::has_devices() const {
+  const auto opened = std::span(adapters_).first(adapter_count_.load(std::memory_order_acquire));
+  return std::ranges::any_of(opened, [](const Opened& each) { return !each.adapter->is_gone(); });
 }
 
 unsigned O2ibHost::poll_events(Instant now) {
@@ -68,8 +86,10 @@ unsigned O2ibHost::poll_events(Instant now) {
 
 O2ibAdapter* O2ibHost::adapter(std::uint32_t address) const {
   const auto opened = std::span(adapters_).first(adapter_count_.load(std::memory_order_acquire));
-  const auto found = std::ranges::find(opened, address, &Opened::address);
-  return found == opened.end() ? nullptr : found->adapter.get();
+  const auto found = std::find_if(opened.rbegin(), opened.rend(), [address](const Opened& each) {
+    return each.address == address;
+  });
+  return found == opened.rend() ? nullptr : found->adapter.get();
 }
 
 void O2ibHost::connect(const LnetShard& first, std::span<Doorbell* const> doorbells) {
@@ -88,9 +108,21 @@ void O2ibHost::add_metrics(runtime::Metrics& metrics) {
   metric_ids_.push_back(metrics.add("o2ib_door", {}, doors_.counters()));
 }
 
-void O2ibHost::say(runtime::Log& /*log*/, runtime::OnceLog& bad_input) {
+void O2ibHost::say(runtime::Log& log, runtime::OnceLog& bad_input) {
   for (const auto& place : places_)
     place->complaints().say(bad_input);
+  for (Opened& each : std::span(adapters_).first(adapter_count_.load())) {
+    each.adapter->look_at_removal();
+    if (!each.adapter->is_gone() || std::exchange(each.removal_told, true)) continue;
+    log.write(kDeviceRemoved, {each.adapter->name(), ipv4_text(each.address), kAfterRemoval});
+  }
+}
+
+// The causes of the link come first: a device often goes with its interface.
+std::string_view O2ibHost::link_trouble_of(const Nid& nid) const {
+  if (const std::string_view cause = links_.cause_of(nid); !cause.empty()) return cause;
+  const O2ibAdapter* const there = adapter(nid.address32());
+  return there != nullptr && there->is_gone() ? kRemoved : std::string_view{};
 }
 
 std::unique_ptr<FamilyRules> O2ibHost::rules() const {

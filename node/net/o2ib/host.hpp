@@ -54,9 +54,10 @@ class O2ibHost final : public FamilyHost, private O2ibHomes, private O2ibEvents 
   [[nodiscard]] lnet::ShardSet shards_of(const std::vector<std::uint16_t>& cpts) const;
   // The CPT nearest to a NUMA node: the first one with memory there, or CPT 0.
   [[nodiscard]] std::uint16_t cpt_near(int numa_node) const;
-  // The admin thread: the device behind this address, opened by the first call.
+  // The admin thread: the device behind this address, opened by the first call, and by the first
+  // one after its removal.
   [[nodiscard]] Outcome<void> open_adapter(std::uint32_t address);
-  // Any thread. Null: not opened.
+  // Any thread. The one opened last; null: none.
   [[nodiscard]] O2ibAdapter* adapter(std::uint32_t address) const;
 
   // FamilyHost.
@@ -78,9 +79,7 @@ class O2ibHost final : public FamilyHost, private O2ibHomes, private O2ibEvents 
   void look_at_links(LnetDesk& desk, std::span<const lnet::Nid> nis, Instant now,
                      const LinkSaid& said) override;
   [[nodiscard]] Instant look_again_at() const override { return links_.look_again_at(); }
-  [[nodiscard]] std::string_view link_trouble_of(const lnet::Nid& nid) const override {
-    return links_.cause_of(nid);
-  }
+  [[nodiscard]] std::string_view link_trouble_of(const lnet::Nid& nid) const override;
   void connections(LnetDesk& desk, const lnet::ConnectionQuery& query,
                    lnet::Reply<std::vector<lnet::ConnectionReport>> reply) override;
   void connection_peers(LnetDesk& desk, const lnet::ConnectionQuery& query,
@@ -94,11 +93,12 @@ class O2ibHost final : public FamilyHost, private O2ibHomes, private O2ibEvents 
   struct Opened {
     std::uint32_t address = 0;
     std::unique_ptr<O2ibAdapter> adapter;
+    bool removal_told = false;  // the admin thread's
   };
 
   // O2ibEvents.
   unsigned poll_events(Instant now) override;
-  [[nodiscard]] bool has_devices() const override { return adapter_count_.load() > 0; }
+  [[nodiscard]] bool has_devices() const override;
   // O2ibHomes.
   [[nodiscard]] std::optional<lnet::ShardId> home_of(const lnet::Nid& local,
                                                      const lnet::Nid& peer) override;

@@ -65,7 +65,9 @@ Outcome<void> O2ibRules::complete(const lnet::NiConfig& ni, Duration lnet_timeou
                                no_verbs_device(interface, ports)));
   }
   if (host_ == nullptr) return {};
+  const bool had_one = host_->adapter(setup.nid.address32()) != nullptr;
   if (auto opened = host_->open_adapter(setup.nid.address32()); !opened) {
+    if (had_one) return {};  // the same
     return failure(opened.error().code, fmt::format("interface {} ({} port {}): {}", interface,
                                                     port->device, port->port, opened.error().what));
   }

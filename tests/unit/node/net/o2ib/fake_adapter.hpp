@@ -20,6 +20,7 @@ struct FakeWire {
   unsigned discarded = 0;
   unsigned event_polls = 0;
   unsigned pairs = 0;  // that exist
+  bool removed = false;
   std::optional<Errc> listen_fails;
   std::optional<Errc> make_fails;
   o2iblnd::VerbsEvents* listener = nullptr;  // the user of the last that listened
@@ -106,9 +107,12 @@ class FakeAdapter final : public O2ibAdapter {
   }
   void discard(const O2ibRequest&) override { ++wire_.discarded; }
   std::string name() const override { return "fake0 port 1"; }
+  bool is_gone() const override { return gone_; }
+  void look_at_removal() override { gone_ = gone_ || wire_.removed; }
 
  private:
   FakeWire& wire_;
+  bool gone_ = false;
 };
 
 }  // namespace plnet::node

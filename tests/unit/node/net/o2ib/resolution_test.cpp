@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/base/clock.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/admin/log.hpp"
+#include "lib/runtime/admin/once_log.hpp"
 #include "node/net/o2ib/host.hpp"
 #include "node/net/o2ib/maker.hpp"
 #include "node/net/o2ib/rules.hpp"
@@ -43,6 +46,22 @@ class O2ibResolution : public ::testing::Test {
     return std::get<std::int64_t>(found->value);
   }
 
+  static constexpr runtime::LogSite kBad{runtime::LogLevel::kWarning, "bad_input", {"from", "why"}};
+
+  runtime::LogOptions log_options() {
+    runtime::LogOptions options;
+    options.descriptor = -1;
+    options.capture = [this](std::string_view line) { lines.emplace_back(line); };
+    return options;
+  }
+
+  ManualClock clock;
+  const runtime::SystemWallClock wall_clock;
+  std::vector<std::string> lines;
+  std::unique_ptr<runtime::Log> log =
+      std::move(*runtime::Log::open(log_options(), clock, wall_clock));
+  std::unique_ptr<runtime::OnceLog> once =
+      std::make_unique<runtime::OnceLog>(*log, runtime::OnceLog::Sites{kBad, kBad}, clock);
   FakeSysfs system;
   FakeWire wire;
   ArenaTable arenas;
@@ -101,6 +120,33 @@ TEST_F(O2ibResolution, AnNiWhoseDeviceHasGoneIsStillResolved) {
   ASSERT_TRUE(rules->complete(ni, std::chrono::seconds(50), setup));
   system.write("class/infiniband/rxe0/parent", "elsewhere0");
   EXPECT_TRUE(rules->complete(ni, std::chrono::seconds(50), setup));
+}
+
+TEST_F(O2ibResolution, ADeviceThatWasRemovedIsToldOnceAndReplacedByTheNextOne) {
+  system.add_rxe("rxe0", "eth1");
+  O2ibHost host = make_host();
+  const auto rules = host.rules();
+  const lnet::NiConfig ni = on("eth1");
+  lnet::NiSetup setup = setup_of(ni, *rules);
+  ASSERT_TRUE(rules->complete(ni, std::chrono::seconds(50), setup));
+  const O2ibAdapter* const first = host.adapter(0x0a000001);
+  EXPECT_EQ(host.link_trouble_of(*ni.nid), "");
+  wire.removed = true;
+  for (int i = 0; i < 3; ++i)
+    host.say(*log, *once);
+  wire.removed = false;
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(lines[0].contains("event=device_removed device=\"fake0 port 1\" address=10.0.0.1"))
+      << lines[0];
+  EXPECT_TRUE(lines[0].contains("`lnetctl net del` and `lnetctl net add`")) << lines[0];
+  EXPECT_TRUE(host.link_trouble_of(*ni.nid).starts_with("its RDMA device was removed"));
+  fails = true;  // it is not there yet
+  EXPECT_TRUE(rules->complete(ni, std::chrono::seconds(50), setup)) << "or it cannot be deleted";
+  EXPECT_EQ(host.adapter(0x0a000001), first);
+  fails = false;
+  ASSERT_TRUE(rules->complete(ni, std::chrono::seconds(50), setup));
+  EXPECT_NE(host.adapter(0x0a000001), first);
+  EXPECT_EQ(opened.size(), 3U);
 }
 
 TEST_F(O2ibResolution, BeforeTheNodeIsThereNoDeviceIsOpened) {
