@@ -31,7 +31,7 @@ def without_code(text):
 
 
 def paragraphs_of(text):
-    """(line, words) of each paragraph, list item and cell."""
+    """Yields (line, words) of each paragraph, list item and cell."""
     start, words = 0, []
     for number, line in without_code(text):
         is_row = line.startswith("|")

@@ -69,7 +69,7 @@ void Dump::show(const trace::Sighting& sighting) {
   print(line);
 }
 
-// No message: it is in no table, chart or file.
+// A wait is not a message: tables, charts and files leave it out.
 void Dump::show_wait(const trace::Record& record) {
   if (arguments_.quiet || arguments_.format) return;
   print((arguments_.json ? trace::wait_json_of(record) : trace::wait_line_of(record)) + '\n');

@@ -27,7 +27,7 @@ struct LiveOptions {
   std::size_t snap_bytes = 512;
   std::size_t ring_kib = 4096;
   trace::Keep keep = trace::Keep::kNewest;
-  bool states = false;  // what messages wait for, as well
+  bool states = false;  // also show the waits of messages
 };
 
 // Memory of another process, mapped.

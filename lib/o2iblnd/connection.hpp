@@ -72,8 +72,8 @@ struct Connection : ListNode<OfPeer>, ListNode<ForService>, ListNode<ForRoom> {
   Errc cause = Errc::kClosed;  // of the end
   Retry retry;                 // a rejection of ours, and what follows
   Peer* peer = nullptr;
-  Lane* lane = nullptr;  // it lies on another shard than the home of its peer
-  bool away = false;     // stands for one on another shard, at its peer's home: no queue pair here
+  Lane* lane = nullptr;  // set if it lies on another shard than its peer's home
+  bool away = false;     // at the peer's home, the stand-in for a lane: no queue pair here
 
   Offer offer;                    // what was asked for, or granted
   std::uint64_t incarnation = 0;  // the peer's
@@ -94,7 +94,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForService>, ListNode<ForRoom> {
   IntrusiveList<Tx> noops;  // of version 1, which cost a credit
   IntrusiveList<Tx> posted;
 
-  // The one on the other shard.
+  // The connection on the other shard, not its stand-in.
   [[nodiscard]] bool is_lane() const { return lane != nullptr && !away; }
   [[nodiscard]] bool is_open() const { return state == State::kEstablished; }
   [[nodiscard]] bool has_queued() const {

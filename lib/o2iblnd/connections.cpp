@@ -169,7 +169,7 @@ void Connections::close(Connection& connection, Errc cause) {
   if (connection.ListNode<ForService>::linked()) connection.ListNode<ForService>::unlink();
   if (connection.ListNode<ForRoom>::linked()) connection.ListNode<ForRoom>::unlink();
   closed_.push_back(connection);
-  if (connection.away) {  // counted where it lies
+  if (connection.away) {  // the other shard counts it
     if (!connection.disconnected)
       environment_.config.lanes->say(*connection.lane, LaneWord::kClose, cause);
     return;

@@ -33,7 +33,7 @@ class Connections {
 
   // nullptr: there are as many as may be.
   [[nodiscard]] Connection* take(Peer& peer, QueuePairId id, bool active, const Offer& offer);
-  // At the home of a peer: it stands for one on another shard.
+  // At the home of a peer: the stand-in for a connection on another shard.
   [[nodiscard]] Connection* take(Peer& peer, Lane& lane, bool active);
   // It has drained: nothing is left on it.
   void give(Connection& connection);
@@ -68,7 +68,7 @@ class Connections {
       for_room_.push_back(connection, environment_.freed);
   }
 
-  // Of this peer, not closing. Cold.
+  // Visits the connections of this peer that are not closing. Cold.
   template <class Visit>
   void for_each_of(const Peer& peer, Visit&& visit) {
     for (std::uint32_t slot = 0; slot < slots(); ++slot) {

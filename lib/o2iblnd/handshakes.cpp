@@ -26,7 +26,7 @@ void Handshakes::want(Peer& peer, Tx& tx) {
     connect(peer);
 }
 
-// Connections of other shards take no message from here: if there are no others, one is missing.
+// Connections of other shards take no message from here: this shard needs one of its own.
 void Handshakes::connect_here(Peer& peer) {
   if (environment_.config.lanes == nullptr || peer.waiting.empty()) return;
   if (peer.reconnecting > 0 || has_local(peer)) return;
@@ -97,7 +97,7 @@ void Handshakes::attempt_failed(Peer& peer, bool active, Errc cause) {
   if (peer.is_connecting()) return;
   peer.reconnects = 0;
   if (!peer.connections.empty()) return;
-  // With connections on other shards the peer is not lost, but what waits here has none.
+  // Connections on other shards keep the peer, but messages that wait here cannot use them.
   const bool lost = !peer.is_open();
   Health health = Health::kLocalDropped;
   if (cause == Errc::kNoRoute || cause == Errc::kTimedOut) health = Health::kNetworkTimeout;
@@ -181,7 +181,7 @@ void Handshakes::look_at(Peer& peer) {
 void Handshakes::look_at(Connection& connection) {
   const bool under_way =
       connection.state == State::kConnecting || connection.state == State::kAccepting;
-  if (!under_way || connection.is_lane()) return;  // its home looks at it
+  if (!under_way || connection.is_lane()) return;  // its home checks it
   if (environment_.now - connection.begun <= connect_timeout(environment_.timeout)) return;
   environment_.count(Id::kConnectTimeouts);
   connections_.close(connection, Errc::kNetworkDown);

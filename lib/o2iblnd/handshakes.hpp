@@ -28,12 +28,12 @@ class Handshakes {
   // A connection is disconnected: the peer may have none left.
   void on_let_go(Connection& connection);
   // --- Connections on other shards: handshakes_lanes.cpp ---
-  // A word of the home about a connection that lies here, or is to.
+  // A word of the home about a connection that lies here, or is to be made here.
   void told(const LaneNote& note);
-  // A word about a connection that lies elsewhere, at the home of its peer; but kDrained, which is
-  // the owner's.
+  // At the home of a peer: a word about a connection on another shard. The LND itself handles
+  // kDrained.
   void heard(const LaneNote& note);
-  // To the core, where messages to the peer can go out.
+  // Tells the core the lanes on which messages to the peer can leave.
   void announce(Peer& peer);
   // Attempts that are due or too late, messages that have waited for too long.
   void look_at(Peer& peer);
@@ -44,12 +44,12 @@ class Handshakes {
 
   void connect(Peer& peer);
   void connect_here(Peer& peer);
-  // Less deep than offered if memory is short.
+  // The queue pair is less deep than offered if memory is short.
   [[nodiscard]] Result<Connection*> dial(Peer& peer, Offer offer, std::uint64_t incarnation);
   [[nodiscard]] Result<void> prepare(QueuePairId request, Offer& offer);
   void answer(Connection& connection, const Message& request);
   void begin_accepting(Peer& peer, const Message& message);
-  // What follows for the connection itself.
+  // Begins the traffic of a connection that is established.
   void open(Connection& connection);
   void attempt_failed(Peer& peer, bool active, Errc cause);
   void establish(Connection& connection, Errc failure, bool failed);
@@ -61,9 +61,9 @@ class Handshakes {
               const Ipv4Endpoint& from);
   void close_other_lives(Peer& peer, std::uint16_t version, std::uint64_t incarnation);
   void close_all(Peer& peer, Errc cause);
-  // Nothing: this one.
+  // Nothing: this shard.
   [[nodiscard]] std::optional<lnet::ShardId> shard_for(const Peer& peer);
-  // Null: the connection shall be here.
+  // Null: the connection is to lie on this shard.
   [[nodiscard]] Connection* stand_in(Peer& peer, bool active, const Offer& offer);
   [[nodiscard]] bool has_local(const Peer& peer);
   [[nodiscard]] bool accept_away(QueuePairId request, Peer& peer, const Message& message,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections on other shards than their peer's home. At home one stands for each, without a queue
-// pair: it is counted, raced, judged and closed like any other.
+// Connections on other shards than their peer's home. The home has a stand-in for each, without a
+// queue pair: it is counted, raced, judged and closed like any other connection.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -14,8 +14,8 @@ using State = Connection::State;
 
 // --- At home ---
 
-// Each shard has as many as any other, or one fewer; the home has the first. Among shards that have
-// equally few, that on which fewer of our lanes lie.
+// Connections are spread evenly over the shards; the home has the first. Among shards with equally
+// few, the shard with the fewest of our lanes is chosen.
 std::optional<ShardId> Handshakes::shard_for(const Peer& peer) {
   if (environment_.config.lanes == nullptr) return std::nullopt;
   const LaneEnd& lanes = *environment_.config.lanes;
@@ -55,14 +55,14 @@ Connection* Handshakes::stand_in(Peer& peer, bool active, const Offer& offer) {
   return connections_.take(peer, *lane, active);
 }
 
-// False: it is to be accepted here.
+// False: the request is to be accepted on this shard.
 bool Handshakes::accept_away(QueuePairId request, Peer& peer, const Message& message,
                              const Offer& offer) {
   Connection* const connection = stand_in(peer, false, offer);
   if (connection == nullptr) return false;
   Lane& lane = *connection->lane;
   const auto handed = environment_.driver.give_away(request);
-  if (!handed) {  // the request is gone, or stays: then to accept it here does no harm
+  if (!handed) {  // the request is gone, or stays and can be accepted here
     connections_.give(*connection);
     environment_.config.lanes->give(lane);
     return false;
@@ -90,7 +90,7 @@ void Handshakes::heard(const LaneNote& note) {
   }
 }
 
-// Where messages can go out; one place alone is lane 0.
+// A peer with connections on this shard alone has only lane 0.
 void Handshakes::announce(Peer& peer) {
   if (peer.link == nullptr || peer.releasing || peer.elsewhere) return;
   const std::uint64_t here = std::uint64_t{1} << environment_.config.lanes->shard();
@@ -105,9 +105,9 @@ void Handshakes::announce(Peer& peer) {
   peer.lanes_told = up;
 }
 
-// --- Where it lies ---
+// --- On the shard of the connection ---
 
-// Null: no room, or not now.
+// Null: no room, the peer is being released, or the LND shuts down.
 Peer* Handshakes::peer_of(const Lane& lane) {
   if (environment_.shutting_down || !connections_.has_room()) return nullptr;
   Peer* const peer = peers_.find_or_make(lane.peer);
@@ -136,7 +136,7 @@ void Handshakes::take_for(Lane& lane) {
   LaneEnd& lanes = *environment_.config.lanes;
   Peer* const peer = peer_of(lane);
   const auto request = environment_.driver.take_over(lane.request);
-  // Of the peer's request, which its home has judged.
+  // The peer's request, as its home has accepted it.
   Message& message = message_;
   message = {
       .kind = Kind::kConnectRequest,

@@ -115,7 +115,7 @@ Result<void> Handshakes::prepare(QueuePairId request, Offer& offer) {
   }
 }
 
-// The peer's own request settles what ours was for.
+// The peer's own request replaces our attempts.
 void Handshakes::begin_accepting(Peer& peer, const Message& message) {
   peer.elsewhere = false;
   peer.reconnecting = 0;
@@ -145,7 +145,7 @@ void Handshakes::answer(Connection& connection, const Message& request) {
         environment_.driver.accept(connection.id, connect_parameters(environment_.tunables), data);
   }
   if (accepted) return;
-  // Its queue pair is there, so it drains like any other.
+  // The queue pair exists, so the connection drains like any other.
   environment_.driver.reject(
       connection.id,
       encode(rejection(RejectReason::kFatal, request, environment_.self, environment_.tunables)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection that lies on another shard than the home of its peer, and what the two shards say to
-// one another about it. The home decides: whether there shall be one, who may connect, what an
-// answer is worth, when it ends. The other shard has the queue pair, its messages, credits and
-// timeouts. Messages do not come by here: the core brings them (lnet::LaneId).
+// A connection that lies on another shard than the home of its peer, and the words of the two
+// shards about it. The home decides when it is made, accepts the peer, judges its answers and
+// closes the connection. The other shard has the queue pair, its messages, credits and timeouts.
+// Messages take another path: the core brings them to the lane (lnet::LaneId).
 #pragma once
 
 #include <algorithm>
@@ -22,20 +22,20 @@
 namespace plnet::o2iblnd {
 
 enum class LaneWord : std::uint8_t {
-  // The home's.
+  // Words of the home.
   kDial,   // connect
-  kTake,   // the request of a peer that is welcome: accept it
+  kTake,   // accept this request, which the home has approved
   kOpen,   // both sides have agreed: messages may flow
-  kClose,  // whatever it is doing
-  // The other shard's.
-  kEstablished,   // the queue pair is up; what is received waits for kOpen
+  kClose,  // close the connection in any state
+  // Words of the other shard.
+  kEstablished,   // the queue pair is up; received messages wait for kOpen
   kRejected,      // the peer has turned our request down
-  kDisconnected,  // it has ended, or never came to anything
-  kDrained,       // nothing is left of it
+  kDisconnected,  // the connection has ended, or was never established
+  kDrained,       // the other shard has released the connection
 };
 
-// From the home's pool. Each half has one writer; the other shard reads it after the word that says
-// that it is there.
+// From the home's pool. Each half has one writer. The other shard reads it after the word that
+// announces it.
 struct Lane {
   using Word = LaneWord;
   static constexpr Word kGone = LaneWord::kDrained;
@@ -43,29 +43,29 @@ struct Lane {
   // kEstablished, kRejected or kDisconnected, kDrained, one more for each late word.
   static constexpr std::size_t kWordsOfOther = 5;
 
-  // The home's. The offer and the peer's incarnation are those to ask for, and with kOpen those
-  // that hold; the rest is constant from the first word on, but for what only the home looks at.
+  // Written by the home. The offer and the peer's incarnation are the wanted ones until kOpen, then
+  // the agreed ones. The rest is constant from the first word on, or read by the home alone.
   lnet::Nid local;
   lnet::Nid peer;
-  std::uint64_t own_incarnation = 0;  // of the interface: of one that is replaced there are two
+  std::uint64_t own_incarnation = 0;  // tells a replaced interface from the new one
   Offer offer;
   std::uint64_t incarnation = 0;
   HandedRequest request;  // kTake
   lnet::ShardId home = 0;
   lnet::ShardId shard = 0;
-  std::uint32_t at_home = 0;  // the connection that stands for it there
-  std::uint8_t said = 0;      // words to the other shard
+  std::uint32_t at_home = 0;  // slot of the stand-in
+  std::uint8_t said = 0;      // number of words to the other shard
 
-  // The other shard's.
+  // Written by the other shard.
   alignas(kNoSharing) Offer asked;  // less deep than wanted, if memory is short
   RejectKind reject_kind = RejectKind::kOther;
   bool rejected = false;
   bool over = false;          // the connection has gone
-  std::uint8_t heard = 0;     // words of the home
-  std::uint32_t at_lane = 0;  // the connection itself
+  std::uint8_t heard = 0;     // number of words from the home
+  std::uint32_t at_lane = 0;  // slot of the connection itself
   std::uint32_t data_bytes = 0;
-  std::array<std::byte, kAcceptDataBytesMax> data{};  // of the peer's answer
-  // When something was last heard from the peer there. Told as often as connections are looked at.
+  std::array<std::byte, kAcceptDataBytesMax> data{};  // private data of the peer's answer
+  // Time of the last sign of the peer on that shard, updated at each check of the connections.
   Relaxed<Instant> peer_heard;
 
   void keep(std::span<const std::byte> answer) {

@@ -56,7 +56,7 @@ std::size_t O2ibLnd::send(std::span<lnet::Transmit* const> burst) {
   return taken;
 }
 
-// A message may get to a lane before the word that opens it.
+// A message may reach a lane before the word that opens the lane.
 bool O2ibLnd::must_wait(const lnet::Transmit& transmit) const {
   const LaneEnd* const lanes = environment_.config.lanes;
   if (transmit.lane == 0 || lanes == nullptr || lanes->empty()) return false;
@@ -138,7 +138,7 @@ void O2ibLnd::launch(Tx& tx) {
   Peer& peer = **found;
   tx.peer = &peer;
   Connection* const connection = peer.connections.pop_front();
-  if (connection == nullptr && tx.transmit->lane != 0) {  // mostly because the peer has ended it
+  if (connection == nullptr && tx.transmit->lane != 0) {  // mostly ended by the peer
     peer.elsewhere = true;
     environment_.count(Id::kNoLane);
     return sends_.give_up(tx, Errc::kIo, Health::kRemoteDropped);

@@ -47,8 +47,8 @@ class O2ibLnd : public lnet::Lnd, public VerbsEvents {
   void on_drained(QueuePairId id) override;
   void on_device(bool usable, Errc cause) override;
 
-  // A word about a connection on another shard than its peer's home: from LaneEnd::collect(), for
-  // the interface that the lane names. Like an event of the driver.
+  // Handles a word about a connection on another shard than its peer's home, from
+  // LaneEnd::collect(), for the interface that the lane names. Called like an event of the driver.
   void hear(const LaneNote& note);
 
   // Other values of those that change live; the rest has to be as before. Between two turns.

@@ -83,7 +83,7 @@ void O2ibLnd::hear(const LaneNote& note) {
     handshakes_.heard(note);
   } else if (note.heard == lane.said) {
     end_stand_in(lane, note.cause);
-  }  // else another one comes when the rest has been heard
+  }  // else one more follows for each word still on its way
   (void)let_go();
   environment_.report();
 }
@@ -132,7 +132,7 @@ InterfaceFacts O2ibLnd::interface_facts() const {
 
 std::optional<PeerFacts> O2ibLnd::peer_facts(std::uint32_t slot, Instant now) const {
   const Peer* const peer = slot < peers_.slots() ? peers_.at(slot) : nullptr;
-  if (peer == nullptr || peer->elsewhere) return std::nullopt;  // its home tells
+  if (peer == nullptr || peer->elsewhere) return std::nullopt;  // its home reports it
   unsigned open = 0;
   const auto count = [&open](const Connection&) {
     ++open;
@@ -153,7 +153,7 @@ std::optional<PeerFacts> O2ibLnd::peer_facts(std::uint32_t slot, Instant now) co
 
 std::optional<ConnectionFacts> O2ibLnd::connection_facts(std::uint32_t slot, Instant now) const {
   const Connection* const one = slot < connections_.slots() ? connections_.at(slot) : nullptr;
-  if (one == nullptr || one->away) return std::nullopt;  // told where it lies
+  if (one == nullptr || one->away) return std::nullopt;  // its own shard reports it
   return ConnectionFacts{.nid = one->peer->nid,
                          .state = one->state,
                          .by_us = one->active,

@@ -12,7 +12,7 @@
 
 namespace plnet::o2iblnd {
 
-struct Peer : ListNode<> {  // of those whose lanes are to be announced
+struct Peer : ListNode<> {  // in the list of peers with lanes to announce
   Peer* next_in_bucket = nullptr;
   lnet::PeerLink* link = nullptr;
   lnet::Nid nid;
@@ -24,8 +24,8 @@ struct Peer : ListNode<> {  // of those whose lanes are to be announced
   IntrusiveList<Connection, OfPeer> connections;  // established; the first is next to send
   IntrusiveList<Connection, OfPeer> away;         // established on other shards
   IntrusiveList<Tx> waiting;                      // for a connection of this shard
-  bool elsewhere = false;        // its home is another shard, which has connections here
-  std::uint64_t lanes_told = 0;  // the core knows of them; by shard
+  bool elsewhere = false;        // its home is another shard, which has connections on this one
+  std::uint64_t lanes_told = 0;  // lanes that the core knows, by shard
 
   // Of this acquaintance: forgotten with the last connection, or when the last attempt has failed.
   std::uint16_t version = 0;  // 0: not known

@@ -27,7 +27,7 @@ class Peers {
   // No connection is left and none is under way: what was agreed on is forgotten.
   static void forget(Peer& peer);
 
-  // The shards on which it has connections may be others than the core was told.
+  // The peer may have connections on other shards than the core knows.
   void announce_soon(Peer& peer) {
     if (environment_.config.lanes != nullptr && !peer.linked()) to_announce_.push_back(peer);
   }

@@ -85,7 +85,7 @@ inline constexpr std::size_t kConnectDataBytesMax = 56;
 inline constexpr std::size_t kAcceptDataBytesMax = 196;
 inline constexpr std::size_t kRejectDataBytesMax = 148;
 
-// A request to connect between two drivers of one device. Only the driver knows the handle.
+// A connect request on its way between two drivers of a device. Only drivers use the handle.
 struct HandedRequest {
   void* handle = nullptr;
   Ipv4Endpoint from;
@@ -179,18 +179,18 @@ class VerbsDriver {
                                             const ConnectParameters& parameters,
                                             std::span<const std::byte> data) = 0;
   virtual void reject(QueuePairId request, std::span<const std::byte> data) = 0;
-  // Cold. Takes a request away that was told and neither prepared nor answered, for take_over() of
-  // another driver of the device, on its own shard. Nothing: the request is gone, or the driver
-  // keeps its requests.
+  // Cold. Removes a reported request that is neither prepared nor answered, for take_over() of
+  // another driver of the device on its own shard. Nothing: the request is gone, or the driver
+  // does not give requests away.
   [[nodiscard]] virtual std::optional<HandedRequest> give_away(QueuePairId /*request*/) {
     return std::nullopt;
   }
-  // Cold. It is not told again: the caller answers as if it had been. An error: it is gone, or was
-  // turned down for lack of room.
+  // Cold. The request is not reported again: the caller answers it like a reported one. An error:
+  // the request is gone, or was turned down for lack of room.
   [[nodiscard]] virtual Result<QueuePairId> take_over(const HandedRequest& /*request*/) {
     return std::unexpected(Errc::kNotSupported);
   }
-  // Cold, by any shard of the device: nobody is to have the request.
+  // Cold, any shard of the device. Rejects a request that no driver is to take over.
   virtual void turn_down(const HandedRequest& /*request*/) {}
   // Cold. Tells the peer, puts the queue pair into error, flushes: on_disconnected(), on_drained().
   virtual void to_error(QueuePairId queue_pair) = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of a scarce resource each peer of a server has. A peer takes one more while it holds at
-// most three times what is free, and an eighth is for peers that hold nothing, so one that
-// comes later finds something. Of those that wait, the peer that holds least comes first.
+// The shares of a server's peers in a scarce resource. A peer takes one more unit while it holds at
+// most three times the free units. The last eighth is for peers that hold nothing, so that a late
+// peer finds a unit. Among the waiting peers, the one that holds least comes first.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace plnet::selftest {
 
-// What waits is a Waiter, in one list at a time.
+// A Waiter is in one list at a time.
 template <class Waiter>
 class PeerShares {
  public:
@@ -26,7 +26,7 @@ class PeerShares {
         mask_(std::bit_ceil(entries_.capacity()) - 1),
         buckets_(std::make_unique<Entry*[]>(mask_ + 1)) {}
 
-  // False: it has to wait.
+  // False: the peer has to wait.
   [[nodiscard]] bool take(const lnet::Nid& peer) {
     Entry& entry = entry_of(peer);
     const bool taken = entry.waiting.empty() && may_take(entry);
@@ -49,7 +49,7 @@ class PeerShares {
   // A waiter of this peer may have left its list.
   void settle(const lnet::Nid& peer) { settle(entry_of(peer)); }
 
-  // The next that need not wait any more; its peer holds one more.
+  // The next waiter that has its turn; its peer holds one unit more.
   [[nodiscard]] Waiter* next() {
     Entry* const least = least_of_hungry();
     if (least == nullptr || !may_take(*least)) return nullptr;
@@ -67,7 +67,7 @@ class PeerShares {
   }
 
   [[nodiscard]] bool any_waits() const { return !hungry_.empty(); }
-  // The peer that holds most, if one that waits holds less by two or more.
+  // The peer that holds most, if a waiting peer holds at least two units less.
   [[nodiscard]] std::optional<lnet::Nid> greediest() {
     const Entry* const least = least_of_hungry();
     if (least == nullptr) return std::nullopt;
@@ -113,7 +113,7 @@ class PeerShares {
       if (at->peer == peer) return *at;
     }
     Entry* const fresh = entries_.take();
-    PLNET_CHECK(fresh != nullptr, "more peers than there is to hold and to wait with");
+    PLNET_CHECK(fresh != nullptr, "an entry for each holder and waiter");
     fresh->peer = peer;
     fresh->next_in_bucket = first;
     first = fresh;

@@ -9,8 +9,8 @@ namespace {
 
 // Users may start anew what has just ended and fails at once: a turn has an end nevertheless.
 constexpr unsigned kDoneBurst = 256;
-// A request of which LNet has seen the last is in doubt when an NI on its way has been down for a
-// second: LNDs close connections after as long (plnet.tcp.down_grace_msec).
+// A request that LNet has completed is in doubt when an NI on its path has been down for a second:
+// LNDs close connections after the same time (plnet.tcp.down_grace_msec).
 constexpr Duration kWayLookInterval = std::chrono::milliseconds(500);
 constexpr unsigned kDownLooksMax = 3;
 
@@ -172,8 +172,8 @@ void Requester::expire(ClientRpc& rpc) {
   give_up(rpc, Errc::kTimedOut);
 }
 
-// LNet knows nothing of a request any more once TCP has its bytes, which are lost with the
-// connection; and the reply comes back by the same NIs.
+// LNet completes a request once TCP has its bytes, which are lost with the connection. The reply
+// also comes by the same NIs.
 void Requester::look_at_ways(Timer& /*timer*/, Instant now) {
   rpcs_.for_each_lent([this](ClientRpc& rpc) {
     if (!rpc.busy_ || rpc.linked() || !is_in_doubt(rpc)) return;

@@ -33,8 +33,8 @@ class RpcUser {
   virtual ~RpcUser() = default;
   // The RPC is over, from within Requester::poll(): its reply can be read until it is started again
   // or given back, both of which may happen in here. kMalformed: not a reply to this request;
-  // kTimedOut; kNetworkDown: it had been sent when an NI on its way failed; kCancelled, or what
-  // abort() said; else what the network said.
+  // kTimedOut; kNetworkDown: an NI on its path failed after it was sent; kCancelled, or the error
+  // given to abort(); else the error of the network.
   virtual void rpc_done(ClientRpc& rpc, Result<void> outcome) = 0;
 };
 
@@ -74,7 +74,7 @@ class ClientRpc : public ListNode<> {
   struct Leg : RpcPart {
     ClientRpc* rpc = nullptr;
   };
-  // The NIDs between which the request has gone.
+  // The two NIDs of the request's path.
   struct Way {
     lnet::Nid ours = lnet::Nid::any();
     lnet::Nid theirs = lnet::Nid::any();
@@ -96,7 +96,7 @@ class ClientRpc : public ListNode<> {
   bool busy_ = false;  // from start() until just before rpc_done()
   bool reply_read_ = false;
   bool bulk_excused_ = false;  // the server refused: it need not come
-  unsigned down_looks_ = 0;    // in a row in which an NI on its way was down
+  unsigned down_looks_ = 0;    // looks in a row that found an NI of its path down
   Timer timer_ = Timer::calling<&ClientRpc::on_timeout>(*this);
 };
 

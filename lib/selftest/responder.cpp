@@ -8,8 +8,8 @@ namespace plnet::selftest {
 namespace {
 
 constexpr unsigned kTurnBurst = 256;  // keeps a turn short
-// While others wait, the peer that holds most loses an RPC that has not moved for so long, one each
-// kStallLookInterval.
+// While other peers wait, the peer that holds most loses an RPC without progress for this long, one
+// per kStallLookInterval.
 constexpr Duration kStallPatience = std::chrono::seconds(5);
 constexpr Duration kStallLookInterval = std::chrono::milliseconds(100);
 

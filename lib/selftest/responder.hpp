@@ -87,7 +87,7 @@ class ServerRpc : public ListNode<>, public ListNode<ByAge> {
   lnet::Nid self_;  // the NID of ours that was asked
   State state_ = State::kOver;
   Instant deadline_;
-  Instant since_;  // it has been handed over, or its bulk data has begun
+  Instant since_;  // time of its handover, or of the begin of its bulk data
   bool pulls_ = false;
   bool bad_ = false;  // the buffer did not hold a whole message
   ReceivedHeader header_;
@@ -134,7 +134,7 @@ class Responder final : public lnet::EventHandler {
   // Ends all of this service that have not been answered yet, as drop() does.
   void abort_all(Service service);
 
-  // Ends the oldest RPC of this peer that has not moved for longer than others are to wait.
+  // Ends the oldest RPC of this peer if it has not moved for kStallPatience.
   void end_stalled(const lnet::Nid& peer, bool in_bulk_only);
 
   // Calls handlers. Returns how many.
@@ -158,7 +158,7 @@ class Responder final : public lnet::EventHandler {
     const ServedService* service = nullptr;
     lnet::MdHandle md;
     bool posted = false;
-    bool good = false;  // it holds a request
+    bool good = false;  // the buffer holds a request
     std::uint32_t length = 0;
     lnet::ProcessId peer;
     lnet::Nid self;
@@ -194,9 +194,9 @@ class Responder final : public lnet::EventHandler {
   IntrusiveList<ServerRpc> turn_;  // for poll() to look at
   // Handed over. All have as long, so that the oldest is the next whose time runs out.
   IntrusiveList<ServerRpc, ByAge> by_age_;
-  PeerShares<Buffer> shares_;       // of RPCs; full buffers wait for one
+  PeerShares<Buffer> shares_;       // shares of the RPCs; full buffers wait for one
   IntrusiveList<Buffer> unposted_;  // wait for a descriptor
-  Instant look_at_;                 // when a peer may next lose an RPC to those that wait
+  Instant look_at_;                 // from then on a peer may lose an RPC to waiting peers
   std::size_t posted_ = 0;
   bool open_ = false;
 };

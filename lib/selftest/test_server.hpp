@@ -88,8 +88,8 @@ class TestServer final : public Pollable, RequestHandler {
   RpcStatistics& statistics_;
   Pool<WorkMemory> sinks_;  // where what clients write goes
   Responder responder_;
-  PeerShares<ServerRpc> shares_;  // of sinks; RPCs wait for one
-  Instant look_at_;               // when a peer may next lose a sink to those that wait
+  PeerShares<ServerRpc> shares_;  // shares of the sinks; RPCs wait for one
+  Instant look_at_;               // from then on a peer may lose a sink to waiting peers
 };
 
 }  // namespace plnet::selftest

@@ -18,14 +18,14 @@
 namespace plnet::socklnd {
 
 enum class LaneWord : std::uint8_t {
-  // The home's.
+  // Words of the home.
   kDial,   // connect
-  kTake,   // somebody has connected, and is welcome
-  kOpen,   // what came in answer to our HELLO is good
-  kClose,  // whatever it is doing
-  // The other shard's.
-  kReply,   // they have answered our HELLO; nothing more is read until kOpen
-  kClosed,  // it has gone, or never was
+  kTake,   // adopt the connection of a peer that the home has accepted
+  kOpen,   // the answer to our HELLO is valid
+  kClose,  // close the connection in any state
+  // Words of the other shard.
+  kReply,   // the peer has answered our HELLO; reading stops until kOpen
+  kClosed,  // the connection is gone, or was never made
 };
 
 // From the home's pool. Each half has one writer; the other shard reads it after the word that says

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the shards of a CPT talk about bulk connections.
+// Exchange of words about bulk connections between the shards of a CPT.
 #pragma once
 
 #include "lib/lnet/flow/lane_exchange.hpp"

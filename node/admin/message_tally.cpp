@@ -13,7 +13,7 @@ using lnet::WaitMark;
 
 namespace {
 
-// It is known since when a message is in this state.
+// True: the record has the time at which the state began.
 bool has_begin(ReceiveState state) {
   return state == ReceiveState::kMessageWait ||
          (state >= ReceiveState::kSenderWait && state <= ReceiveState::kBufferWait);
@@ -63,7 +63,7 @@ void MessageTally::add(const lnet::ShardCore& core, const lnet::Receive& receive
         .shard = core.id});
 }
 
-// Another shard may have it; only what that shard does not write, or what is atomic, is read.
+// Another shard may have the message: only fields that are atomic or constant then are read.
 void MessageTally::add(const lnet::ShardCore& core, const lnet::Message& message) {
   const SendState state = message.state.get();
   ++report_.leaving[static_cast<std::size_t>(state)];
@@ -79,7 +79,7 @@ void MessageTally::add(const lnet::ShardCore& core, const lnet::Message& message
         .shard = core.id});
 }
 
-// Records of both kinds are counted as one list: first those that arrive.
+// Both kinds of records are counted as one list: arriving messages first.
 bool MessageTally::count(lnet::Node& node, unsigned shard) {
   const lnet::ShardCore& core = node.shard(shard).core();
   if (next_ == 0) add_waits(core.waits.counters());

@@ -13,7 +13,7 @@ class MessageTally {
  public:
   static constexpr std::uint32_t kRecordsAtOnce = 1024;
 
-  // On one shard after the other. True: this one has more.
+  // Called on one shard after the other. True: this shard has more records.
   [[nodiscard]] bool count(lnet::Node& node, unsigned shard);
 
   [[nodiscard]] lnet::MessagesReport& report() { return report_; }

@@ -37,7 +37,7 @@ struct CaptureOrder {
   std::uint32_t snap_bytes = 0;
   std::size_t ring_bytes = 0;  // for each shard
   trace::Keep keep = trace::Keep::kNewest;
-  bool states = false;  // waits of messages as well
+  bool states = false;  // also record the waits of messages
   uid_t uid = 0;
   pid_t pid = 0;
 };

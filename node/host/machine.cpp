@@ -100,7 +100,7 @@ Outcome<std::unique_ptr<Machine>> Machine::take(MachinePlan plan, const runtime:
   const auto cpus = cpus_of(machine->cpts());
   auto claimed = machine->claims_->claim_all(cpus, claim_for(machine->idle()));
   if (!claimed) return std::unexpected(claimed.error());
-  // Of several that start together each counts on the hugepages that the ones before it have left.
+  // Instances that start together take turns: each counts the hugepages left by earlier ones.
   const runtime::StartTurn turn(options.lock_directory, kTurnPatience);
   machine->plan_.facts.hugepages = runtime::read_host_facts().hugepages;
   if (auto started = machine->start_eal(options); !started) {

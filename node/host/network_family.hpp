@@ -57,7 +57,7 @@ struct FamilyNeeds {
   std::vector<std::string> pci{};  // devices for DPDK to probe
   std::vector<FamilyArena> arenas{};
   bool locks_memory = false;  // devices reach all arenas
-  // Beyond those that every node keeps; numbers of <linux/capability.h>.
+  // Capabilities beyond those of every node, by their numbers in <linux/capability.h>.
   std::vector<unsigned> capabilities{};
 };
 

@@ -17,7 +17,7 @@ Outcome<void> give_up_privileges(const runtime::Settings& settings, Families fam
   if (socket.owner || socket.group) kept.insert(kept.end(), {CAP_CHOWN, CAP_FOWNER});
   for (const NetworkFamily* const family : families) {
     const auto needs = family->needs(settings);
-    if (!needs) continue;  // the start says so
+    if (!needs) continue;  // the start reports the error
     kept.insert(kept.end(), needs->capabilities.begin(), needs->capabilities.end());
   }
   return runtime::keep_only_capabilities(kept);

@@ -8,7 +8,7 @@
 
 namespace plnet::node {
 
-// Gives up the capabilities that no node with these settings needs, now or later. Before there is a
+// Gives up the capabilities that a node with these settings never needs. Called before there is a
 // second thread.
 [[nodiscard]] Outcome<void> give_up_privileges(const runtime::Settings& settings, Families families,
                                                const runtime::SocketOptions& socket);

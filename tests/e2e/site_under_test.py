@@ -15,7 +15,7 @@ START_TIMEOUT_S = 30
 STOP_TIMEOUT_S = 20
 CALL_TIMEOUT_S = 90  # a NIC takes some 30 to let go of a peer that is gone
 NOBODY = 65534
-# Between two looks at what will happen: a look often costs two processes, and long waits need few.
+# Interval of looks for a condition: a look often costs two processes, and a long wait needs few looks.
 LOOK_S, LOOK_MAX_S = 0.02, 0.2
 
 
@@ -66,7 +66,7 @@ class Node:
         return json.loads(done.stdout)
 
     def ask(self, verb, **args):
-        """As json(), without a process for it: what is asked again and again until something happens."""
+        """As json(), but without a process: for questions that are repeated until a condition holds."""
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(CALL_TIMEOUT_S)
             client.connect(str(self.socket))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A router with few buffers and credits: messages of clients come, fail and are lost on their way
 // in, are delivered or fail in any order on their way out, and peers come and go. Each message ends
-// once, and all that was lent comes home.
+// once, and all buffers and credits come home.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -54,7 +54,7 @@ class Run {
     bool parked;
   };
 
-  // Among the clients is a gateway, which sends for others; servers also send.
+  // One of the clients is a gateway, which sends for others; servers also send.
   Nid client() { return ForwardRig::client(10 + script_.below(3)); }
   Nid server() { return ForwardRig::server(20 + script_.below(4)); }
   unsigned shard() { return script_.below(rig_.node.shards()); }
@@ -98,7 +98,7 @@ class Run {
       ++index;
     return index;
   }
-  // One that is in this state, beginning with the one that the input names.
+  // Chooses a message in this state; the search begins at the one that the input names.
   bool choose(bool parked, Offered& one) {
     const std::size_t first = script_.byte();
     for (std::size_t i = 0; i < offered_.size(); ++i) {
@@ -122,13 +122,13 @@ class Run {
     HeldLnd& lnd = script_.below(8) == 0 ? rig_.in(shard()) : rig_.out(shard());
     if (!lnd.held.empty()) lnd.end(script_.byte() % lnd.held.size(), how);
   }
-  // Parked messages that have been decided about.
+  // Takes the decisions about parked messages.
   void collect() {
     for (unsigned i = 0; i < rig_.node.shards(); ++i) {
       for (HeldLnd* const lnd : {&rig_.in(i), &rig_.out(i)}) {
         for (const auto& [rx, decision] : std::exchange(lnd->resumed, {})) {
           const auto found = std::ranges::find(offered_, rx, &Offered::rx);
-          PLNET_CHECK(found != offered_.end() && found->parked, "each is decided about once");
+          PLNET_CHECK(found != offered_.end() && found->parked, "each message is decided once");
           found->parked = false;
           if (decision.verdict != RxVerdict::kReceive) offered_.erase(found);
         }
@@ -157,7 +157,7 @@ class Run {
       }
     }
     rig_.settle();
-    PLNET_CHECK(offered_.empty(), "nothing waits for ever");
+    PLNET_CHECK(offered_.empty(), "no message waits for ever");
   }
 
   fuzz::Script& script_;

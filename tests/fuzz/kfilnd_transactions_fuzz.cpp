@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transactions of kfilnd: HELLOs, immediate and bulk messages of peers, whole or any bytes, and
-// messages of ours, whose operations end in any order, fail, are refused first or find out nothing
-// before their time is over. Each ends once, and the LND and its core hold to their contract.
+// messages of ours. Their operations end in any order, fail, are refused first or time out. Each
+// transaction ends once, and the LND and its core keep their contract.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -19,7 +19,7 @@ using Post = ScriptedEndpoint::Post;
 
 constexpr unsigned kStepsMax = 200;
 constexpr std::uint32_t kCoreBytes = 4U << 20U;
-constexpr std::uint32_t kLengthMax = kCoreBytes / (2 * kStepsMax) - 64;  // each step may need two
+constexpr std::uint32_t kLengthMax = kCoreBytes / (2 * kStepsMax) - 64;  // a step may need two
 constexpr std::array<Errc, 6> kErrors{Errc::kTimedOut, Errc::kNoSpace, Errc::kRefused,
                                       Errc::kIo,       Errc::kReset,   Errc::kNoRoute};
 constexpr std::array<Call, 5> kRefusable{Call::kSend, Call::kPostTagged, Call::kRead, Call::kWrite,
@@ -114,7 +114,7 @@ class Run {
   Instant deadline() {
     return script_.below(2) == 0 ? Instant::max() : node_.now + seconds(script_.below(30));
   }
-  // Versions, keys and contexts of all kinds, and lengths that nobody could have.
+  // Versions, keys and contexts of all kinds, and impossible lengths.
   void message() {
     constexpr std::array<Kind, 3> kKinds{Kind::kImmediate, Kind::kBulkPut, Kind::kBulkGet};
     const Kind kind = kKinds[script_.below(3)];
@@ -129,7 +129,7 @@ class Run {
     const std::uint32_t inlined = kind == Kind::kImmediate ? std::min(says, kInlineBytesMax) : 0;
     land(bytes_of(message, inlined));
   }
-  // In the buffer that is filled now, as endpoints do.
+  // Puts the bytes into the buffer that is filled now, as endpoints do.
   void land(const std::vector<std::byte>& bytes) {
     if (node_.endpoint.buffers.empty() || node_.endpoint.down) return;
     const std::uint32_t most = node_.endpoint.limits().message_bytes_max;
@@ -139,7 +139,7 @@ class Run {
     if (unlinks) used_ = 0;
     node_.land(bytes, unlinks);
   }
-  // One of the operations under way. A cancelled buffer ends as such.
+  // Ends one of the operations under way. A cancelled buffer ends as cancelled.
   void end(std::size_t which, bool well) {
     auto& posts = node_.endpoint.posts;
     if (posts.empty()) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file that names hosts of NICs, and the text that gets these names: up to the first zero byte
-// the file, behind it the text. Names are added and nothing is taken away.
+// The file that names hosts of NICs, and a text to which these names are added. The input is the
+// file up to the first zero byte, then the text. Nothing is removed from the text.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What endpoints of libfabric's families say to each other: packets of records that name operations
-// and buffers of ours, rightly or not, beside operations of our own whose packets and reads end in
-// any order or find no room. Each cookie comes back once, and at the end all are back.
+// Packets between endpoints of libfabric's families: their records name operations and buffers of
+// ours, correctly or not. The packets and reads of our own operations end in any order or find no
+// room. Each cookie comes back once, and at the end all are back.
 #include <array>
 #include <set>
 #include <vector>
@@ -17,7 +17,7 @@ using kfilnd::FabricEvent;
 using std::chrono::milliseconds, std::chrono::seconds;
 
 constexpr unsigned kStepsMax = 200;
-constexpr std::uint32_t kPeers = 3;  // that we have resolved
+constexpr std::uint32_t kPeers = 3;  // peers that we have resolved
 constexpr std::uint32_t kMessageMax = 512;
 constexpr std::uint64_t kArenaBytes = 1U << 16U;
 
@@ -133,7 +133,7 @@ class Run {
     return to;
   }
   kfilnd::Tag tag() { return script_.below(6); }
-  // In one piece of the arena, or in two, which takes a block.
+  // A payload in one piece of the arena, or in two, which takes a block.
   lnet::Payload payload() {
     const std::uint32_t length = script_.number<std::uint16_t>() % 5000;
     static constexpr std::array<Fragment, 2> kWhole{Fragment{{0, 1024}, 8192}, {{0, 0}, 0}};
@@ -141,7 +141,7 @@ class Run {
     return {.fragments = script_.below(2) == 0 ? std::span(kWhole).first(1) : std::span(kTorn),
             .length = length};
   }
-  // Of something that we have sent about lately, or any.
+  // The name of an operation or buffer that we sent lately, or any name.
   std::uint64_t name() {
     const std::uint8_t which = script_.byte();
     if (which < wire_.names.size()) return wire_.names[which];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects of libfabric that keep what they are given: packets and reads end when a test says so.
+// Libfabric objects that keep packets and reads until the test ends them.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class KeptWire {
     port.addresses = &addresses_;
     port.tx_queue = &queue_;
   }
-  // Nothing of it is libfabric's.
+  // The objects are not libfabric's: the port must not close them.
   ~KeptWire() {
     port.domain = nullptr;
     port.endpoint = nullptr;
@@ -68,7 +68,7 @@ class KeptWire {
   KeptWire(const KeptWire&) = delete;
   KeptWire& operator=(const KeptWire&) = delete;
 
-  // One of those under way ends.
+  // Ends one of the packets and reads under way.
   void end(std::size_t which, bool well) {
     if (under_way.empty()) return;
     const auto at = under_way.begin() + static_cast<std::ptrdiff_t>(which % under_way.size());
@@ -79,7 +79,7 @@ class KeptWire {
   Port port;
   bool is_full = false;
   std::vector<void*> under_way;
-  std::deque<std::uint64_t> names;  // of operations and buffers, in what was sent
+  std::deque<std::uint64_t> names;  // names of operations and buffers in sent packets
 
  private:
   struct Endpoint : fid_ep {

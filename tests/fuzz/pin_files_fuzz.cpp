@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of lnet-pin: a sweep and the plan that is made of it, and the journal of one. The first
-// byte chooses. What is wrong is an error that names the file; a plan stays within its limits.
+// The files of lnet-pin: a sweep with the plan that is made from it, and a journal. The first byte
+// chooses. An invalid file is an error that names the file; a plan stays within its limits.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ const char* const kName = "file.yaml";
 
 template <class Value>
 bool is_good(const Outcome<Value>& outcome) {
-  if (!outcome) PLNET_CHECK(!outcome.error().what.empty(), "an error says what is wrong");
+  if (!outcome) PLNET_CHECK(!outcome.error().what.empty(), "an error has a text");
   return outcome.has_value();
 }
 
@@ -25,7 +25,7 @@ void check_sweep(const std::string& text, const Machine& machine) {
   const auto plan = make_plan(std::move(*sweep), machine);
   if (!is_good(plan)) return;
   PLNET_CHECK(!plan->placements.empty() && plan->placements.size() <= kPlacementsMax,
-              "there is something to measure, and not too much");
+              "a plan has placements, within the limit");
   PLNET_CHECK(!text_of(*plan, machine, true).empty(), "a plan can be shown");
   PLNET_CHECK(json_of(*plan).is_object(), "and written");
 }
@@ -34,7 +34,7 @@ void check_journal(const std::string& text) {
   const auto results = parse_journal(text, kName);
   if (!is_good(results)) return;
   for (const Entry& entry : results->ledger.entries())
-    PLNET_CHECK(entry.placement < results->plan.placements.size(), "an entry is of its plan");
+    PLNET_CHECK(entry.placement < results->plan.placements.size(), "an entry belongs to its plan");
 }
 
 }  // namespace

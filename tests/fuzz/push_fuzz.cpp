@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pushes and ping replies from strangers, through discovery into the peers of a real coordinator:
-// the peers stay whole, within their limits, and nothing waits for ever. A peer that is connected
-// and has said nothing itself keeps its NID, whatever others push or have pushed in its name.
+// the peers stay consistent, within their limits, and nothing waits for ever. A connected peer that
+// has pushed nothing keeps its NID, regardless of the pushes of others and of pushes in its name.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ class Node final : public CoordinatorHost, public DataOperations {
   [[nodiscard]] PingMemory memory() { return {.at = {.arena = 0, .offset = 0}, .bytes = memory_}; }
   void host(Coordinator& coordinator) { coordinator_ = &coordinator; }
 
-  // `sender` is the neighbour that brings it.
+  // `sender` is the neighbour that delivers the push.
   void push(const Nid& from, const Nid& sender, std::span<const std::uint8_t> bytes) {
     for (auto& [index, md] : mds_) {
       if ((md.options & kMdPut) == 0) continue;
@@ -101,7 +101,7 @@ class Node final : public CoordinatorHost, public DataOperations {
   [[nodiscard]] ShardId shard() const override { return 0; }
 
   unsigned over = 0;
-  std::vector<Nid> spoken;  // what was said for these, they may have said themselves
+  std::vector<Nid> spoken;  // peers that may have sent pushes themselves
 
  private:
   [[nodiscard]] bool is_of_peer_of(const Nid& sender, const Nid& from) const {
@@ -159,13 +159,13 @@ void check_peers(Coordinator& coordinator) {
   PLNET_CHECK(peers <= Node::limits().peers.peers, "no more than there may be");
 }
 
-// Of those whom the node has been connected to from the start.
+// Checks the peers to which the node is connected from the start.
 void check_silent(Coordinator& coordinator, const Node& node) {
   for (std::uint32_t n = 0; n < kConnected; ++n) {
     if (std::ranges::find(node.spoken, theirs(n)) != node.spoken.end()) continue;
     const PeerNi* const ni = coordinator.peers().find(theirs(n));
     PLNET_CHECK(ni != nullptr, "a silent peer stays");
-    PLNET_CHECK(ni->peer.load()->seen().primary == theirs(n), "nobody else has its NID");
+    PLNET_CHECK(ni->peer.load()->seen().primary == theirs(n), "no other peer has its NID");
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A test node of LNet's selftest and somebody who speaks RPC to it: sessions, batches and tests
-// with any values in their fields, bulk memory that is there or not, answers to what its tests ask,
-// torn messages, and time. The node goes on, and at the end nothing is left.
+// A test node of LNet's selftest and an RPC peer: sessions, batches and tests with any values in
+// their fields, bulk memory that exists or not, answers to requests of its tests, torn messages,
+// and time. The node keeps running, and at the end it holds no resource.
 #include <array>
 #include <list>
 #include <memory>
@@ -20,7 +20,7 @@ constexpr unsigned kStepsMax = 120;
 constexpr std::size_t kMemoryBytes = 12U << 20U;
 constexpr std::uint32_t kUnits = 4;
 
-// Fills the fields of a message, mostly with small numbers: those that other messages have, too.
+// Fills the fields of a message, mostly with small numbers, which other messages have, too.
 class FieldDrawer {
  public:
   explicit FieldDrawer(fuzz::Script& script) : script_(script) {}
@@ -70,8 +70,8 @@ class Run {
     for (unsigned i = 0; i < 400 && !closed(); ++i)
       turn(seconds(1));
     settle(100);
-    PLNET_CHECK(closed(), "it closes, whatever it was told");
-    PLNET_CHECK(nodes_.descriptors(1) == 0, "nothing is left of it");
+    PLNET_CHECK(closed(), "the node closes after any input");
+    PLNET_CHECK(nodes_.descriptors(1) == 0, "no descriptor is left");
     PLNET_CHECK(host_->node.framework().zombies() == 0, "no session is left");
   }
 
@@ -123,7 +123,7 @@ class Run {
     stranger_.put(nodes_.id(1), portal_of(service), static_cast<std::uint64_t>(service),
                   std::min<std::uint32_t>(length, kMessageBytes));
   }
-  // To what one of its tests has asked last.
+  // Answers the last request of one of its tests.
   template <class Reply>
   void answer() {
     Reply reply;
@@ -139,7 +139,7 @@ class Run {
       if (script_.below(2) != 0) asked_.listen(kTestPortal, static_cast<std::uint64_t>(service));
     }
   }
-  // A list of nodes to talk to, or what data there is.
+  // Exposes a list of nodes to test, or bulk data.
   void lay_open() {
     const std::uint32_t entries = script_.below(4);
     for (std::uint32_t i = 0; i < entries; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan of a simulated site: errors say where, and what is read can be built upon.
+// The reader of a simulated site's plan accepts a plan or gives an error with a text.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -11,6 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace plnet;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto site = sim::read_site(text, "site.yaml");
-  if (!site) PLNET_CHECK(!site.error().empty(), "a refusal says why");
+  if (!site) PLNET_CHECK(!site.error().empty(), "an error has a text");
   return 0;
 }

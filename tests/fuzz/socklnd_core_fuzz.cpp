@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A node on TCP and several connections to it, of peers and of strangers: acceptor, LND and core
 // with its coordinator read requests, HELLOs, NOOPs, acknowledgements and LNet messages, torn
-// anywhere, beside resets, full send buffers and messages of the node's own. At the end nothing is
-// left of any of them.
+// anywhere, beside resets, full send buffers and messages of the node's own. At the end the node
+// holds no connection and no message.
 #include <array>
 #include <memory>
 #include <utility>
@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds, std::chrono::seconds;
 
 constexpr unsigned kStepsMax = 200;
-constexpr std::size_t kStreamsMax = 60;  // that strangers begin
+constexpr std::size_t kStreamsMax = 60;  // begun by strangers
 constexpr std::uint64_t kProgramBytes = 1U << 16U;
 constexpr std::array<Errc, 3> kEnds{Errc::kClosed, Errc::kReset, Errc::kTimedOut};
 
@@ -57,7 +57,7 @@ class World final : public LndMaker, public PeerHomes {
     setup.start = now_;
     node_ = std::make_unique<Node>(setup);
     acceptor_ = std::make_unique<Acceptor>(AcceptorConfig{.strangers_max = 8}, streams_, *this);
-    PLNET_CHECK(node_->add_ni({.nid = nid_of(0)}, *this).has_value(), "the first of its kind");
+    PLNET_CHECK(node_->add_ni({.nid = nid_of(0)}, *this).has_value(), "the NI is new");
     node_->set_running();
     (void)node_->shard(0).attach({.portal = 5, .ignore_bits = ~0ULL},
                                  {.fragments = {&program_, 1},
@@ -70,12 +70,12 @@ class World final : public LndMaker, public PeerHomes {
       step();
       turn(milliseconds(1));
     }
-    PLNET_CHECK(node_->remove_ni(nid_of(0)).has_value(), "it is there");
+    PLNET_CHECK(node_->remove_ni(nid_of(0)).has_value(), "the NI exists");
     acceptor_->shut_down();
     node_->coordinator().shut_down();
     for (unsigned i = 0; i < 2000 && !quiet(); ++i)
       turn(milliseconds(100));
-    PLNET_CHECK(quiet(), "whatever was said, it ends");
+    PLNET_CHECK(quiet(), "the node comes to rest after any input");
   }
 
  private:
@@ -130,14 +130,14 @@ class World final : public LndMaker, public PeerHomes {
     streams_.on_accepted(ScriptedStreams::id(many() - 1),
                          {address_of(0, 988), address_of(from, port)});
   }
-  // A connection that we have begun is made first.
+  // A connection that the node has begun is established first.
   void say(std::uint32_t stream, std::span<const std::byte> bytes) {
     auto& to = driver_.at(stream);
     if (is_open(stream) && std::exchange(to.request.addresses.remote.port, 0) != 0)
       driver_.connected(stream);
     driver_.bring(stream, bytes);
   }
-  // A message of our own, which may have to connect and to discover first.
+  // The node sends a message, which may first need a connection and discovery.
   void begin() {
     const std::uint32_t length = script_.number<std::uint16_t>() % kLengthMax;
     const ProcessId to{nid_of(script_.below(kPeers + 2)), kLustrePid};

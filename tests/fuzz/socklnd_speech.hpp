@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces of what peers say on TCP, made as an input says: requests, HELLOs, NOOPs and messages.
+// Pieces of a peer's TCP stream, made from the input: requests, HELLOs, NOOPs and messages.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using namespace lnet;
 inline constexpr std::uint32_t kPeers = 4;  // besides us
 inline constexpr std::uint32_t kLengthMax = 3000;
 
-// We are 0.
+// The node under test is 0.
 inline Nid nid_of(std::uint32_t peer) {
   return Nid::of(NetType::kTcp, 0, 0x0a000001 + peer);
 }
@@ -81,7 +81,7 @@ class Speech {
     }
     const std::size_t head = kFrameBytes + (is_v4 ? kHeaderNid16Bytes : kHeaderNid4Bytes);
     const std::size_t payload = std::min<std::size_t>(header.payload_length, kLengthMax);
-    // Often all of it comes, else so much of it, or a piece of the head alone.
+    // Often the whole message arrives, else a part of it, or a piece of the head alone.
     const std::size_t cut =
         script_.below(3) == 0 ? script_.number<std::uint16_t>() : kLengthMax * 2;
     return std::span(bytes_).first(std::min(head + payload, cut));

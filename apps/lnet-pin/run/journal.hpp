@@ -30,9 +30,9 @@ struct Results {
 
 // The error names the file and the line. A last line that is cut short is left out.
 [[nodiscard]] Outcome<Results> read_journal(const std::string& folder);
-// The same of a text; `path` is for errors.
+// Parses the text of a journal; errors name `path`.
 [[nodiscard]] Outcome<Results> parse_journal(const std::string& text, const std::string& path);
-// Its first line.
+// The first line of a journal.
 [[nodiscard]] std::string head_of_journal(const Results& results);
 
 class Journal {

@@ -136,7 +136,7 @@ unsigned Adapter::read_events(std::span<const std::atomic<Adapter*>> all) {
       if (each == this || is_of_port(event)) {
         each->take(event);
       } else {
-        each->changes_.fetch_add(1, std::memory_order_release);  // a queue pair may be of its users
+        each->changes_.fetch_add(1, std::memory_order_release);  // its users may own the queue pair
       }
     }
     ibv_ack_async_event(&event);
@@ -145,7 +145,7 @@ unsigned Adapter::read_events(std::span<const std::atomic<Adapter*>> all) {
   return count;
 }
 
-// Others are of one queue pair.
+// All other events concern one queue pair.
 bool Adapter::is_of_port(const ibv_async_event& event) {
   return event.event_type == IBV_EVENT_DEVICE_FATAL || event.event_type == IBV_EVENT_PORT_ERR ||
          event.event_type == IBV_EVENT_PORT_ACTIVE;

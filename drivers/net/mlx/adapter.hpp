@@ -59,8 +59,8 @@ class Adapter {
   bool release_removed();
 
   [[nodiscard]] EventDesk& desk() const { return *desk_; }
-  // The desk's. Reads the device's asynchronous events, for all adapters on its context, and
-  // returns how many there were.
+  // Called by the desk. Reads the device's asynchronous events for all adapters on its context and
+  // returns their number.
   unsigned read_events(std::span<const std::atomic<Adapter*>> all);
 
   // Any shard. Changes with each change of the two that follow.

@@ -63,9 +63,9 @@ void Device::take(const ibv_wc& completion) {
   ++connection->receive_room;
 }
 
-// librdmacm takes a queue pair into error while it reads the event that ends its set-up. Flushes
-// may be here before the event, which alone says why: they are told when the queue pair has
-// drained.
+// librdmacm puts a queue pair into error while it reads the event that ends its set-up. Flushes
+// may arrive before that event, and only the event has the reason: flushed receives are reported
+// when the queue pair has drained.
 bool Device::holds(Connection& connection) {
   if (connection.state != State::kConnecting && connection.state != State::kAccepting) return false;
   ++connection.held;

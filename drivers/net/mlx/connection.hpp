@@ -104,16 +104,16 @@ struct Connection : ListNode<> {
   unsigned completions = 0;     // entries that it may need of the completion queue
   bool marker_is_back = false;  // the last request, posted in error: every flush came before it
   bool failed = false;          // a request of it
-  unsigned held = 0;            // failed receives that are told when it has drained
+  unsigned held = 0;            // failed receives, reported when it has drained
   Instant drain_deadline{};
   PostedRing<PostedChain> chains;
-  PostedRing<std::uint32_t> mapped;     // of these chains, in their order
+  PostedRing<std::uint32_t> mapped;     // memory maps of these chains, in their order
   PostedRing<std::uint64_t> receives;   // cookies
-  HandedRequest request;                // of a peer that asks
-  rdma_conn_param parameters{};         // of a connect that waits for its route
-  std::vector<std::byte> data;          // the same
-  std::atomic<bool> broken = false;     // the device says so; any shard
-  std::atomic<bool> overtaken = false;  // its first message came before the connection manager's
+  HandedRequest request;                // from a peer that connects
+  rdma_conn_param parameters{};         // for a connect that waits for its route
+  std::vector<std::byte> data;          // private data for the same connect
+  std::atomic<bool> broken = false;     // set by any shard after a device event
+  std::atomic<bool> overtaken = false;  // a message came before the CM event
 };
 
 // The connections of one shard, all made at start.

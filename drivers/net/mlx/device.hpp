@@ -31,7 +31,7 @@ namespace plnet::mlx {
 
 struct DeviceConfig {
   std::size_t connections_max = 4096;
-  int backlog = 256;  // of requests that wait at a listener
+  int backlog = 256;  // requests that may wait at a listener
 };
 
 class Device final : public o2iblnd::VerbsDriver, public Pollable {
@@ -39,7 +39,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   using Ipv4Endpoint = o2iblnd::Ipv4Endpoint;
 
   static constexpr std::size_t kBurst = 32;  // completions of one poll
-  // The state of the adapter is looked at this often.
+  // Interval between two checks of the adapter's state.
   static constexpr Duration kLookInterval = std::chrono::microseconds(200);
   // Flushes come within microseconds. A device that owes some for longer has gone.
   static constexpr Duration kDrainMax = std::chrono::seconds(5);
@@ -161,7 +161,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   const DeviceConfig config_;
   o2iblnd::VerbsEvents& events_;
   MlxStats stats_;
-  std::uint32_t inbox_ = 0;        // its number at the desk; 0: none
+  std::uint32_t inbox_ = 0;        // number of its inbox at the desk; 0: none
   ibv_cq* completions_ = nullptr;  // null: closed, since the device was removed
   unsigned completion_entries_ = 0;
   unsigned completions_promised_ = 0;  // to the queue pairs that exist

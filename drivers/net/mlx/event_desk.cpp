@@ -68,7 +68,7 @@ Outcome<void> EventDesk::enter(Adapter& adapter) {
   }
   epoll_event wanted{.events = EPOLLIN, .data = {.ptr = &adapter}};
   const int failed = ::epoll_ctl(waiting_on_, EPOLL_CTL_ADD, adapter.context()->async_fd, &wanted);
-  if (failed != 0 && errno != EEXIST) {  // another adapter on it hears for both
+  if (failed != 0 && errno != EEXIST) {  // the first adapter of a device registers it
     const int number = errno;
     place->store(nullptr);
     adapter.leave();
@@ -122,7 +122,7 @@ void EventDesk::leave(std::uint32_t inbox) {
   some_left_.store(true, std::memory_order_release);
 }
 
-// What was on its way to users that have left.
+// Discards the events on their way to users that have left.
 void EventDesk::clear_left() {
   if (!some_left_.exchange(false, std::memory_order_acq_rel)) return;
   for (std::uint32_t i = 0; i < desks_used_.load(); ++i) {

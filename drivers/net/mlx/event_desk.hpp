@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events of the connection manager and of devices, for all that a node has on them: one channel,
-// read by one shard, the coordinator's, with one system call for each look. It brings each event to
-// the inbox of the device that it is for, and acknowledges it at once: who destroys an identifier
-// waits for nobody but the desk, some microseconds.
+// Reads the events of the connection manager and of RDMA devices for the whole node: one channel,
+// read by the coordinator's shard, with one system call for each look. The desk moves each event to
+// the inbox of its device and acknowledges it at once: the destruction of an identifier waits only
+// for the desk, some microseconds.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct ChannelFree {
 };
 using Channel = std::unique_ptr<rdma_event_channel, ChannelFree>;
 
-// "ibv_reg_mr: Cannot allocate memory".
+// The error has the text "ibv_reg_mr: Cannot allocate memory".
 [[nodiscard]] std::unexpected<Error> verbs_failure(const char* call, int number);
 [[nodiscard]] bool set_nonblocking(int descriptor);
 
@@ -38,7 +38,7 @@ using Channel = std::unique_ptr<rdma_event_channel, ChannelFree>;
 struct CmEvent {
   rdma_cm_event_type type = RDMA_CM_EVENT_ADDR_RESOLVED;
   rdma_cm_id* id = nullptr;
-  QueuePairId connection;  // index ~0: of a listener, a request, or given away
+  QueuePairId connection;  // index ~0: a listener, a request, or one given away
   int status = 0;
   std::size_t data_bytes = 0;
   std::array<std::byte, o2iblnd::kAcceptDataBytesMax> data{};
@@ -49,23 +49,23 @@ struct CmEvent {
 // Events on their way from the desk to one of its users, whose shard takes them.
 class EventInbox {
  public:
-  static constexpr std::size_t kWaitingMax = 64;  // beyond it they wait at the desk
+  static constexpr std::size_t kWaitingMax = 64;  // further events wait at the desk
 
-  // The desk's. False: it is full.
+  // Called by the desk. False: the inbox is full.
   [[nodiscard]] bool put(const CmEvent& event) { return waiting_.push(event); }
-  // The user's. False: it is empty.
+  // Called by the user's shard. False: the inbox is empty.
   [[nodiscard]] bool take(CmEvent& event) { return waiting_.pop(event); }
 
  private:
   SpscRing<CmEvent> waiting_{kWaitingMax};
 };
 
-// The word that an identifier has for the desk: the inbox, and the connection of that device.
+// The context of an identifier for the desk: the inbox, and the connection of its device.
 class IdWord {
  public:
   static constexpr unsigned kInboxBits = 12;
 
-  // Of a listener, and with inbox 0 of an identifier that nobody hears of.
+  // The word of a listener. Inbox 0: no user takes the events of the identifier.
   [[nodiscard]] static IdWord of_inbox(std::uint32_t inbox) { return {inbox, {kIndexMask, 0}}; }
   IdWord(std::uint32_t inbox, const QueuePairId& connection)
       : word_(std::uint64_t{inbox} << (32U + Connections::kIndexBits) |
@@ -76,7 +76,7 @@ class IdWord {
     word.word_ = reinterpret_cast<std::uintptr_t>(there.load(std::memory_order_acquire));
     return word;
   }
-  // Any shard, while the desk may look at the identifier.
+  // Any shard may call this while the desk reads the identifier.
   void put_on(rdma_cm_id& id) const {
     std::atomic_ref<void*>(id.context).store(context(), std::memory_order_release);
   }
@@ -113,7 +113,7 @@ class ContextUsers {
 
 class EventDesk {
  public:
-  // Events are looked for this often.
+  // Interval between two looks for events.
   static constexpr Duration kInterval = std::chrono::microseconds(200);
   static constexpr std::size_t kInboxesMax = (std::size_t{1} << IdWord::kInboxBits) - 1;
 
@@ -122,23 +122,23 @@ class EventDesk {
   EventDesk(const EventDesk&) = delete;
   EventDesk& operator=(const EventDesk&) = delete;
 
-  // Any thread: identifiers are made on it.
+  // Any thread. Identifiers are made on this channel.
   [[nodiscard]] rdma_event_channel* channel() const { return channel_.get(); }
 
   // The thread that opens adapters.
   [[nodiscard]] ContextUsers& contexts() { return contexts_; }
-  // Any thread, cold. The desk is a user of the adapter until it leaves, when nobody polls any more
-  // or the device was removed. An adapter that is not there may leave, too.
+  // Any thread, cold. The desk is a user of the adapter until the adapter leaves: when no poller
+  // runs any more, or the device was removed. An adapter that has not entered may leave, too.
   [[nodiscard]] Outcome<void> enter(Adapter& adapter);
   void leave(Adapter& adapter);
-  // Any thread, cold. The number of an inbox, until the user leaves: when its identifiers are gone.
-  // 0: there is none left.
+  // Any thread, cold. Returns the number of an inbox, or 0 if none is free. The user leaves when
+  // its identifiers are gone.
   [[nodiscard]] std::uint32_t enter();
   void leave(std::uint32_t inbox);
-  // The user's.
+  // Called by the user of the inbox.
   [[nodiscard]] EventInbox& inbox(std::uint32_t number) { return *desks_[number - 1].inbox; }
 
-  // One shard. Looks if it is time to, and returns how many events there were.
+  // One shard. Looks for events once an interval and returns their number.
   unsigned poll(Instant now);
 
  private:
@@ -149,7 +149,7 @@ class EventDesk {
     std::atomic<State> state{State::kFree};
     std::unique_ptr<EventInbox> inbox;  // made with the first user
   };
-  // One for which there was no room; nothing else is read before.
+  // An event whose inbox is full. The desk reads no other event before this one is delivered.
   struct Stuck {
     std::uint32_t inbox = 0;
     CmEvent event;
@@ -160,15 +160,15 @@ class EventDesk {
   unsigned read_cm_events();
   void bring(std::uint32_t inbox, const CmEvent& event);
   void note_removal(const ibv_context* device);
-  // Of an event that nobody takes.
+  // Releases an event that no user takes.
   static void discard(const CmEvent& event);
 
   Channel channel_;
   ContextUsers contexts_;
-  int waiting_on_ = -1;  // of epoll
+  int waiting_on_ = -1;  // descriptor of epoll
   std::array<std::atomic<Adapter*>, kAdaptersMax> adapters_{};
   const std::unique_ptr<Desk[]> desks_ = std::make_unique<Desk[]>(kInboxesMax);
-  std::atomic<std::uint32_t> desks_used_{0};  // the numbers up to it
+  std::atomic<std::uint32_t> desks_used_{0};  // the largest number so far
   std::atomic<bool> some_left_{false};
   std::optional<Stuck> stuck_;
   Instant look_at_{};

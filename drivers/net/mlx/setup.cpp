@@ -162,13 +162,13 @@ std::optional<HandedRequest> Device::hand_over(QueuePairId request) {
     return std::nullopt;
   HandedRequest handed = connection->request;
   handed.id = std::exchange(connection->id, nullptr);
-  IdWord::of_inbox(0).put_on(*handed.id);  // what comes for it is nobody's until it is adopted
+  IdWord::of_inbox(0).put_on(*handed.id);  // its events have no user until it is adopted
   release(*connection);
   stats_.add(Id::kHandedOver);
   return handed;
 }
 
-// A request that its peer gives up on the way is accepted in vain, which accept() tells.
+// The peer may have withdrawn the request on the way: accept() then reports an error.
 void Device::adopt(const HandedRequest& request) {
   take_request(request);
 }
@@ -250,8 +250,8 @@ void Device::start_drain(Connection& connection) {
   draining_.push_back(connection);
 }
 
-// librdmacm looks at the queue pair of an identifier whose event the desk reads: the identifier
-// goes first, which waits for the desk.
+// librdmacm reads the queue pair of an identifier while the desk reads its event. The identifier
+// is destroyed first, which waits for the desk.
 void Device::destroy(Connection& connection) {
   if (connection.id != nullptr) (void)rdma_destroy_id(connection.id);
   connection.id = nullptr;

@@ -81,7 +81,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
 
   // A request that has not been answered is answered by another driver of the host, which tells of
-  // it anew. `data` is that of the request.
+  // it anew. `data` is the request's private data.
   void hand_over(QueuePairId request, SimVerbsDriver& to, std::span<const std::byte> data);
   // The port goes down or comes back: all queue pairs end.
   void set_device(bool usable, Errc cause);
@@ -165,7 +165,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
   void leave(std::uint32_t slot) override { keyed_[slot] = {}; }
 
   [[nodiscard]] QueuePair* find(QueuePairId id);
-  // Of a request that has not been answered; it leaves this driver.
+  // Takes a request that has no answer yet out of this driver.
   [[nodiscard]] QueuePair* take_out(QueuePairId request);
   void push(const Note& note);
   void push(const Note& note, const Words& words);

@@ -290,7 +290,7 @@ void SimVerbsFabric::reject(QueuePair& pair) {
 void SimVerbsFabric::fail(QueuePair& pair, Errc cause, bool tell) {
   if (pair.state == State::kError) return;
   if (tell) tell_peer(pair, Kind::kDisconnect);
-  if (pair.handed) {  // nobody has it: who takes it over finds out
+  if (pair.handed) {  // no driver has it: the next one sees the state
     pair.state = State::kError;
     return;
   }

@@ -55,7 +55,7 @@ struct alignas(64) QueuePair {
   bool drained = false;  // on_drained() is on its way to the LND
   bool prepared = false;
   bool in_use = false;
-  bool handed = false;  // a request on its way from one driver to another, without any
+  bool handed = false;  // a request between two drivers: no driver has it
   std::uint8_t connect_tries = 0;
   std::uint16_t retries = 0;
   unsigned not_ready_tries = 0;
@@ -85,7 +85,7 @@ class SimVerbsFabric final : private EventSink {
   // What follows is for SimVerbsDriver.
   [[nodiscard]] QueuePair& create(SimVerbsDriver& driver, HostId host);
   void destroy(QueuePair& pair);
-  // Requests that have no driver for a while. Null: it is gone, or the peer has withdrawn it.
+  // Requests between two drivers. Null: the request is gone, or the peer has withdrawn it.
   [[nodiscard]] o2iblnd::HandedRequest give_away(QueuePair& pair);
   [[nodiscard]] QueuePair* take_over(const o2iblnd::HandedRequest& request);
   // The driver goes away: its queue pairs are abandoned one by one.

@@ -58,9 +58,9 @@ class DataOperations {
 
   [[nodiscard]] virtual ShardId shard() const = 0;
 
-  // A message that has left from our NID to theirs, and its answer, may be lost: our NI has failed
-  // or is gone, the peer NI cannot be connected or is said to be down. Not to be asked for each
-  // message.
+  // True: a message sent from our NID to theirs, or its answer, may be lost. Our NI has failed or
+  // is gone, or the peer NI cannot be connected or is marked down. Cold: callers do not ask for
+  // each message.
   [[nodiscard]] virtual bool is_down(const Nid& /*ours*/, const Nid& /*theirs*/) const {
     return false;
   }

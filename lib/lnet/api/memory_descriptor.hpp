@@ -58,7 +58,7 @@ struct Event {
   ProcessId target{Nid::any(), kPidAny};
   ProcessId initiator{Nid::any(), kPidAny};  // the primary NID of the sender
   ProcessId source{Nid::any(), kPidAny};     // as in the header
-  Nid sender = Nid::any();  // the last hop; of kSend: the target's NID that was chosen
+  Nid sender = Nid::any();  // the last hop; for kSend: the chosen NID of the target
   std::uint64_t match_bits = 0;
   std::uint64_t header_data = 0;
   std::uint32_t requested_length = 0;

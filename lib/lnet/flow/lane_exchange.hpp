@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the shards of a CPT talk about lanes, which are connections that lie on another shard than
-// the home of their peer: a ring from each shard to each other, which holds all that can be said of
-// the lanes that there can be. Cold: a few words for each connection.
+// Exchange of words about lanes between the shards of a CPT. A lane is a connection that lies on
+// another shard than the home of its peer. A ring from each shard to each other has room for all
+// words about all lanes. Cold: a few words for each connection.
 //
 // A `Lane` is the record of one such connection, from the home's pool. It has
 //   ShardId home, shard; std::uint8_t said;      written by the home
 //   std::uint8_t heard; bool over;               written by the shard where the connection lies
-//   Word, kGone                                  the words, and the one that says that it has gone
-//   kWordsOfHome, kWordsOfOther                  so many there can be of one lane in the rings
+//   Word, kGone                                  the words; kGone: the connection is gone
+//   kWordsOfHome, kWordsOfOther                  the most words about one lane in the rings
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@
 
 namespace plnet::lnet {
 
-// Lanes that a home may have elsewhere. Peers beyond those they are enough for have their
-// connections at home: with so many peers, homes spread the load.
+// Lanes that a home may have on other shards. Further peers have their connections at home: with
+// so many peers, their homes spread the load.
 inline constexpr std::size_t kLanesMax = 128;
 
 template <class Lane>
@@ -36,16 +36,16 @@ struct LaneNoteOf {
   Lane* lane = nullptr;
   typename Lane::Word word = Lane::kGone;
   Errc cause = Errc::kClosed;
-  // Of the other shard's: words of the home that it has heard. A word may be on its way to a lane
-  // that goes; each is then answered by one more Lane::kGone, and when all have been heard the lane
-  // is over: nobody names it any more.
+  // In a note of the other shard: the number of words that it has taken from the home. Words may be
+  // on their way to a lane that has ended; the other shard answers each with one more Lane::kGone.
+  // Once it has taken all of them, no further note names the lane.
   std::uint8_t heard = 0;
 };
 
 template <class Lane>
 class LaneExchangeOf;
 
-// One shard's end. All of it is that shard's.
+// One shard's end of the exchange. Only that shard calls it.
 template <class Lane>
 class LaneEndOf {
  public:
@@ -53,10 +53,10 @@ class LaneEndOf {
   using Word = typename Lane::Word;
 
   [[nodiscard]] ShardId shard() const { return shard_; }
-  // The others of the CPT, the next one first.
+  // The other shards of the CPT, the next one first.
   [[nodiscard]] std::span<const ShardId> others() const { return others_; }
 
-  // As home. Null: all are in use.
+  // Called by the home. Null: all lanes are in use.
   [[nodiscard]] Lane* take(ShardId on) {
     Lane* const lane = lanes_->take();
     if (lane == nullptr) return nullptr;
@@ -71,17 +71,17 @@ class LaneEndOf {
     --lent_to_[lane.shard];
     lanes_->give(&lane);
   }
-  // Lanes of this home that lie there.
+  // The number of lanes of this home on that shard.
   [[nodiscard]] std::size_t lent_to(ShardId shard) const { return lent_to_[shard]; }
   void say(Lane& lane, Word word, Errc cause = Errc::kClosed) {
-    PLNET_CHECK(lane.home == shard_ && lane.said < Lane::kWordsOfHome, "a lane has few words");
+    PLNET_CHECK(lane.home == shard_ && lane.said < Lane::kWordsOfHome, "the home has words left");
     ++lane.said;
     post(lane.shard, {.lane = &lane, .word = word, .cause = cause});
   }
 
-  // As the shard on which it lies. After Lane::kGone it may be gone.
+  // Called by the shard of the lane. After Lane::kGone the home may have freed the lane.
   void report(Lane& lane, Word word, Errc cause = Errc::kClosed) {
-    PLNET_CHECK(lane.shard == shard_, "only the shard that has it reports");
+    PLNET_CHECK(lane.shard == shard_, "only the shard of the lane reports");
     post(lane.home, {.lane = &lane, .word = word, .cause = cause, .heard = lane.heard});
   }
   void report_gone(Lane& lane, Errc cause) {
@@ -89,7 +89,7 @@ class LaneEndOf {
     report(lane, Lane::kGone, cause);
   }
 
-  // What the others have said. Returns how many words.
+  // Takes the words of the other shards and returns their number.
   template <class Hear>
   unsigned collect(Hear&& hear) {
     unsigned count = 0;
@@ -105,8 +105,8 @@ class LaneEndOf {
   [[nodiscard]] bool empty() const {
     return std::ranges::all_of(ways_, [](const Way& way) { return way.in->empty(); });
   }
-  // The same for a note to an interface that is not here (any more). What the note brings is the
-  // caller's, and to be discarded first: the lane may be gone after.
+  // Answers a note to an interface that this shard does not have (any more). The caller discards
+  // the content of the note first: the lane may be gone after the call.
   void answer_for_nobody(const Note& note) {
     Lane& lane = *note.lane;
     if (lane.home != shard_) return report_gone(lane, Errc::kNotFound);
@@ -120,10 +120,10 @@ class LaneEndOf {
     ShardId to = 0;
     Ring* in = nullptr;
     Ring* out = nullptr;
-    Doorbell* doorbell = nullptr;  // of that shard
+    Doorbell* doorbell = nullptr;  // of shard `to`
   };
 
-  // Each may be a connection to make or to adopt, a few system calls.
+  // A word may make or adopt a connection, which takes a few system calls.
   static constexpr unsigned kHeardPerTurn = 16;
 
   explicit LaneEndOf(ShardId shard) : shard_(shard) {}
@@ -131,7 +131,7 @@ class LaneEndOf {
     const auto way = std::ranges::find(ways_, to, &Way::to);
     PLNET_CHECK(way != ways_.end(), "lanes stay in their CPT");
     const bool pushed = way->out->push(note);
-    PLNET_CHECK(pushed, "the ring holds all that can be said of all lanes");
+    PLNET_CHECK(pushed, "the ring has room for all words about all lanes");
     way->doorbell->ring();
   }
   void order_others() {
@@ -146,7 +146,7 @@ class LaneEndOf {
   const ShardId shard_;
   std::vector<ShardId> others_;
   std::vector<Way> ways_;
-  std::unique_ptr<Pool<Lane>> lanes_;  // where there are others
+  std::unique_ptr<Pool<Lane>> lanes_;  // null if the CPT has one shard
   std::array<std::size_t, kShardsMax> lent_to_{};
 };
 
@@ -155,7 +155,7 @@ class LaneExchangeOf {
  public:
   using End = LaneEndOf<Lane>;
 
-  // Allocates everything; shards that are alone in their CPT need nothing.
+  // Allocates all rings and lanes; a shard that is alone in its CPT needs none.
   explicit LaneExchangeOf(std::span<const std::uint16_t> cpt_of_shard) {
     const std::size_t shards = cpt_of_shard.size();
     for (std::size_t i = 0; i < shards; ++i)
@@ -170,7 +170,7 @@ class LaneExchangeOf {
     }
   }
 
-  // Before anybody says a word.
+  // Called before the first word.
   void set_doorbells(std::span<Doorbell* const> doorbells) {
     for (const auto& end : ends_) {
       for (auto& way : end->ways_)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a message stands on this node. ReceiveState: a message that arrived, from its header until
-// everything it holds is given back. SendState: a message that leaves. A forwarded message has
-// both: its Receive is kLeaving from when it is whole, and its Message says where it is then.
+// The states of a message on this node. ReceiveState: a message that arrived, from its header until
+// it has given back all that it holds. SendState: a message that leaves. A forwarded message has
+// both: its Receive is kLeaving once the payload is whole, then its Message has the state.
 // Names that end in Wait are waits: Waits (lib/lnet/move) counts and times them.
 #pragma once
 
@@ -19,14 +19,14 @@ namespace plnet::lnet {
   X(kArrived, "arrived", "its header is judged")                                                \
   X(kSenderWait, "sender", "its sender becomes a peer")                                         \
   X(kRuleWait, "rule", "a delay rule holds it")                                                 \
-  X(kShareWait, "share", "its sender has its share of the receive records")                     \
+  X(kShareWait, "share", "its sender holds its whole share of receive records")                 \
   X(kMatchWait, "match", "another shard looks for its match")                                   \
   X(kLazyWait, "lazy_portal", "no match entry on its lazy portal yet")                          \
   X(kCreditWait, "client_credit", "to be forwarded: its sender has no peer-router credit left") \
   X(kDestinationWait, "destination", "to be forwarded: its destination becomes a peer")         \
   X(kBufferWait, "buffer", "to be forwarded: no router buffer is free for its next hop")        \
   X(kResumed, "resumed", "its wait is over, the shard judges it again")                         \
-  X(kDecided, "decided", "its LND hears the decision at the end of the turn")                   \
+  X(kDecided, "decided", "its LND gets the decision at the end of the turn")                    \
   X(kPayload, "payload", "its payload arrives")                                                 \
   X(kEnding, "ending", "another shard ends the grant of its descriptor")                        \
   X(kMessageWait, "message", "its ACK or REPLY: no message is free")                            \
@@ -65,7 +65,7 @@ inline constexpr auto kSendStateNames =
   return kSendStateNames[static_cast<std::size_t>(state)];
 }
 
-// Which states may follow a state.
+// The states that may follow each state.
 template <class State, std::size_t kStates>
 class Transitions {
  public:
@@ -95,7 +95,7 @@ inline constexpr Transitions<ReceiveState, kReceiveStateNames.size()> kReceiveTr
   using enum ReceiveState;
   return Transitions<ReceiveState, kReceiveStateNames.size()>{
       {kFree, {kArrived}},
-      // What is decided within the upcall is dropped or received at once; else its LND parks it.
+      // A message decided within the upcall is dropped or received at once; else its LND parks it.
       {kArrived,
        {kSenderWait, kRuleWait, kShareWait, kMatchWait, kLazyWait, kCreditWait, kDestinationWait,
         kBufferWait, kPayload, kFree}},
@@ -107,7 +107,7 @@ inline constexpr Transitions<ReceiveState, kReceiveStateNames.size()> kReceiveTr
       {kCreditWait, {kResumed}},
       {kDestinationWait, {kResumed}},
       {kBufferWait, {kResumed}},
-      // One whose connection has gone ends here, after its owner has ended the grant.
+      // A message whose connection is gone ends here, after the owner has ended its grant.
       {kResumed,
        {kSenderWait, kRuleWait, kShareWait, kMatchWait, kLazyWait, kCreditWait, kDestinationWait,
         kBufferWait, kDecided, kEnding, kLeaving, kFree}},
@@ -115,7 +115,7 @@ inline constexpr Transitions<ReceiveState, kReceiveStateNames.size()> kReceiveTr
       {kPayload, {kEnding, kMessageWait, kLeaving, kFree}},
       {kEnding, {kMessageWait, kLeaving, kFree}},
       {kMessageWait, {kResumed}},
-      // A GET's owner hears of the REPLY when it has left.
+      // The owner of a GET's descriptor is told when the REPLY has left.
       {kLeaving, {kEnding, kFree}}};
 }();
 
@@ -131,20 +131,20 @@ inline constexpr Transitions<SendState, kSendStateNames.size()> kSendTransitions
       {kToHome,
        {kHopCreditWait, kToLane, kNiCreditWait, kRuleWait, kWithLnd, kComesBack, kMade, kFree}},
       {kHopCreditWait, {kResumed}},
-      // Again to a lane: a new NI has no port yet, or a bulk lane is on another shard.
+      // kToLane repeats if a new NI has no port yet, or if a bulk lane is on another shard.
       {kToLane, {kToLane, kNiCreditWait, kRuleWait, kWithLnd, kComesBack, kMade, kFree}},
       {kNiCreditWait, {kResumed}},
       {kRuleWait, {kResumed}},
       {kResumed,
        {kTargetWait, kDiscoveryWait, kToHome, kHopCreditWait, kToLane, kNiCreditWait, kRuleWait,
         kWithLnd, kComesBack, kMade, kQuarantine, kFree}},
-      // To be sent again: made anew.
+      // A message that is sent again returns to kMade.
       {kWithLnd, {kComesBack, kMade, kQuarantine, kFree}},
       {kComesBack, {kComesBack, kMade, kQuarantine, kFree}},
       {kQuarantine, {kResumed}}};
 }();
 
-// Its LND waits for a decision.
+// The LND of the message waits for a decision.
 [[nodiscard]] constexpr bool is_parked(ReceiveState state) {
   return state >= ReceiveState::kSenderWait && state <= ReceiveState::kDecided;
 }

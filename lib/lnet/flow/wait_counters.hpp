@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What messages wait for, and the counters of each wait.
+// The waits of messages, and the counters of each wait.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace plnet::lnet {
 // X(Y, wait, name, description): Y makes the four counters of the wait.
 #define PLNET_LNET_WAITS(X, Y)                                                           \
   X(Y, kSender, "sender", "until its sender was a peer")                                 \
-  X(Y, kArrivalRule, "arrival_rule", "because a delay rule held what arrived")           \
+  X(Y, kArrivalRule, "arrival_rule", "because of a delay rule on arrival")               \
   X(Y, kShare, "share", "until its sender gave back a receive record")                   \
   X(Y, kMatch, "match", "until another shard had looked for its match")                  \
   X(Y, kLazyPortal, "lazy_portal", "until a match entry came to its lazy portal")        \
@@ -28,7 +28,7 @@ namespace plnet::lnet {
   X(Y, kDiscovery, "discovery", "until its target was discovered")                       \
   X(Y, kHopCredit, "hop_credit", "until its next hop had a credit")                      \
   X(Y, kNiCredit, "ni_credit", "until the NI had a credit on this shard")                \
-  X(Y, kSendingRule, "sending_rule", "because a fault rule held what was to be sent")    \
+  X(Y, kSendingRule, "sending_rule", "because of a fault rule on sending")               \
   X(Y, kQuarantine, "quarantine", "until its peer could no longer write to its memory")
 
 #define PLNET_LNET_WAIT_COUNTERS(Y, wait, name, description)                                    \
@@ -57,7 +57,7 @@ inline constexpr std::size_t kWaitMarks = 4;
 static_assert(counter_of(Wait::kQuarantine, WaitMark::kLongest) ==
               LnetWaits::Id::kQuarantineLongest);
 
-// Of a state whose name ends in Wait, and of kQuarantine.
+// The wait of a state whose name ends in Wait, or of kQuarantine.
 [[nodiscard]] constexpr Wait wait_of(ReceiveState state) {
   using enum ReceiveState;
   switch (state) {

@@ -9,7 +9,7 @@
 
 namespace plnet::lnet {
 
-// T: Message or Receive. A message leaves from anywhere by unlink().
+// T: Message or Receive. unlink() removes a message at any position.
 template <class T>
 class WaitQueue {
  public:
@@ -18,12 +18,12 @@ class WaitQueue {
   [[nodiscard]] const T* front() const { return static_cast<const T*>(list_.front()); }
 
   void push_back(T& waiting) { list_.push_back(waiting); }
-  // Null: nothing waits.
+  // Null: the queue is empty.
   T* pop_front() { return static_cast<T*>(list_.pop_front()); }
-  // All of `other` behind what is here, in order.
+  // Appends all messages of `other` in their order.
   void take_all(WaitQueue& other) { list_.splice_back(other.list_); }
 
-  // The visit may take its message out of the queue, and no other.
+  // The visit may remove the visited message from the queue, and no other.
   template <class Visit>
   void for_each(Visit&& visit) {
     list_.for_each([&](Parcel& parcel) { visit(static_cast<T&>(parcel)); });

@@ -283,7 +283,7 @@ void Forwarder::discharge(Receive& receive) {
   receive.forwarding.hop = nullptr;
   --hop->hop.held;
   --hop->hop.queues[receive.forwarding.buffer.of].held;
-  if (!receive.is(ReceiveState::kLeaving)) return;  // it had nothing to do with that
+  if (!receive.is(ReceiveState::kLeaving)) return;  // not yet handed to the hop
   --hop->hop.handed;
   hop->hop.moved = core_.now;
   hop->hop.stalled = false;
@@ -299,7 +299,7 @@ void Forwarder::give_buffer(Receive& receive) {
   Forwarding& forwarding = receive.forwarding;
   if (!forwarding.has_buffer) return;
   forwarding.has_buffer = false;
-  if (!receive.is(ReceiveState::kLeaving)) --promised_;  // it never left
+  if (!receive.is(ReceiveState::kLeaving)) --promised_;  // the promise was not used
   const BufferClass of = forwarding.buffer.of;
   core_.buffers.give(forwarding.buffer);
   discharge(receive);

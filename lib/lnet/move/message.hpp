@@ -48,7 +48,7 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   // The path that was chosen.
   Ni* ni = nullptr;
   PeerNi* hop = nullptr;                       // next hop
-  Relaxed<SendState> state{SendState::kFree};  // of who has the message; others only read it
+  Relaxed<SendState> state{SendState::kFree};  // written by the shard that has the message
   bool has_peer_credit : 1 = false;
   bool has_ni_credit : 1 = false;
   bool borrows_ni : 1 = false;  // that credit is one more than the interface has
@@ -57,7 +57,7 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   // Set by the shard that posted it; the message may be on its way through others meanwhile.
   std::atomic<bool> quarantine_over{false};
   Ending result;  // how it ended
-  // When it was made, began its last wait, or was handed to its LND; others only read it.
+  // Time at which it was made, began its last wait or went to its LND. Other shards only read it.
   Relaxed<Instant> since;
 
   // Beyond what others look at, but for the target of one whose peer is not known yet: what was
@@ -69,7 +69,7 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   Receive* answers = nullptr;            // what is answered, or forwarded; requests of ours: null
 
   void enter(SendState next) {
-    PLNET_CHECK(kSendTransitions.allow(state.get(), next), "a state that may follow");
+    PLNET_CHECK(kSendTransitions.allow(state.get(), next), "the transition is allowed");
     state.set(next);
   }
 

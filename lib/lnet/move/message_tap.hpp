@@ -40,8 +40,8 @@ struct TappedWait {
   const MessageHeader& header;
   Wait wait = Wait::kMatch;
   bool over = false;
-  Duration waited{};  // over: for so long
-  Instant when{};     // the turn of the shard
+  Duration waited{};  // if over: the length of the wait
+  Instant when{};     // time of the shard's turn
 };
 
 class MessageTap {
@@ -49,7 +49,7 @@ class MessageTap {
   virtual ~MessageTap() = default;
   // Hot. On the shard's thread; must not block, and cannot change what becomes of the message.
   virtual void saw(const TappedMessage& message) = 0;
-  // Hot where messages wait; as saw().
+  // Hot where messages wait. The contract of saw() holds.
   virtual void saw_wait(const TappedWait& /*wait*/) {}
   // The shard's turn ends: readers may wait for its messages.
   virtual void end_turn() = 0;

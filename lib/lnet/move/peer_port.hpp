@@ -66,7 +66,7 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   Failures failures;
   // What it sends here to be forwarded: each such message looks at all of it.
   alignas(kCacheLine) ClientCredits client;
-  WaitQueue<Message> waiting;  // the home's
+  WaitQueue<Message> waiting;  // used by the home alone
   // What is forwarded to it: a message without payload looks at the first line of it alone.
   alignas(kCacheLine) HopShare hop;
   ReceiveShare share;

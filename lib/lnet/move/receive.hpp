@@ -23,14 +23,14 @@ struct LndLink;
 struct Ni;
 struct PeerNi;
 
-// The means that a forwarded message has, and its path. The shard's on which it arrived.
+// The resources and the path of a forwarded message. Owned by the shard on which it arrived.
 struct Forwarding {
   PeerPort* client = nullptr;  // its sender; null once the sender's port has gone
-  bool has_credit = false;     // of the client's; in kCreditWait: it stands in the queue for one
-  bool has_buffer = false;     // and, until it is kLeaving, the promise of a message to leave with
+  bool has_credit = false;     // a credit of the client; in kCreditWait: queued for one
+  bool has_buffer = false;     // until kLeaving, this includes the promise of a Message
   bool via_router = false;     // see `next_hop`
   // The lowest bits of ShardCore::hops_lost_seen when the path was chosen: nothing is under way
-  // while so many are lost that it would seem to be new.
+  // for so many losses that these bits wrap around.
   std::uint8_t chosen_at = 0;
   BufferRef buffer;
 
@@ -43,12 +43,12 @@ struct Forwarding {
 };
 static_assert(sizeof(Forwarding) <= 80);
 
-// Whether a descriptor was found for a message.
+// The result of the search for a message's descriptor.
 enum class Match : std::uint8_t {
   kNone,
   kGranted,
-  kEnded,     // an ACK: its owner has ended it at once, nothing is granted
-  kPassedOn,  // an ACK: its owner will, without an answer (ack_note.hpp)
+  kEnded,     // an ACK: the descriptor's owner has ended it, nothing is granted
+  kPassedOn,  // an ACK: the owner ends it and does not answer (ack_note.hpp)
 };
 
 // Two of them may be with two shards.
@@ -68,9 +68,9 @@ struct alignas(kNoSharing) Receive : Parcel {
   ShardId first_asked = 0;  // the turn among the shards began there
   ShardId owner = 0;        // of the descriptor that was granted
   Match match = Match::kNone;
-  bool was_held = false;                    // by a delay rule: none holds it again
-  std::uint32_t attach_epoch = 0;           // of its portal's home, when the turn began
-  Instant waits_since{};                    // its last wait
+  bool was_held = false;                    // a delay rule held it: no rule does again
+  std::uint32_t attach_epoch = 0;           // epoch of its portal's home at the turn's begin
+  Instant waits_since{};                    // start of its last wait
   Cause cause = Cause::kDroppedPutNoMatch;  // not matched: why
   Grant grant;
   Result<void> status;  // of the payload, or of the answer
@@ -82,18 +82,18 @@ struct alignas(kNoSharing) Receive : Parcel {
   LndLink* link = nullptr;
   PeerPort* charged = nullptr;  // whose share of the records this is
   Receive* next_in_port = nullptr;
-  RxDecision decision;                               // until the LND is told
-  Relaxed<ReceiveState> state{ReceiveState::kFree};  // others only read it
+  RxDecision decision;                               // kept until the LND gets it
+  Relaxed<ReceiveState> state{ReceiveState::kFree};  // other shards only read it
   Relaxed<bool> gone;  // was parked when its connection went; the home of a lazy portal looks too
   Forwarding forwarding;
 
   void enter(ReceiveState next) {
-    PLNET_CHECK(kReceiveTransitions.allow(state.get(), next), "a state that may follow");
+    PLNET_CHECK(kReceiveTransitions.allow(state.get(), next), "the transition is allowed");
     state.set(next);
   }
   [[nodiscard]] bool is(ReceiveState which) const { return state.get() == which; }
   [[nodiscard]] bool matched() const { return match != Match::kNone; }
-  // An ACK whose descriptor's owner needs no word of its end.
+  // An ACK that the descriptor's owner ends by itself, without a notice.
   [[nodiscard]] bool ended_by_owner() const { return match >= Match::kEnded; }
 
   // Its port, and with it who keeps the payload, is there as long as this is.

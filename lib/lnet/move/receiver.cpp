@@ -294,7 +294,7 @@ RxDecision Receiver::drop(Receive& receive) {
   return core_.drop(receive, receive.cause);
 }
 
-// What is posted is given away: nothing may be written to it after that.
+// A posted parcel belongs to the other shard: this shard may not write to it any more.
 RxDecision Receiver::park(Receive& receive, ReceiveState wait, ShardId asked, ParcelStep step) {
   core_.waits.begin(receive, wait);
   core_.post(receive, asked, step);
@@ -337,16 +337,16 @@ void Receiver::resume(Receive& receive) {
 void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
   Receive* const receive = port.find(rx);
   PLNET_CHECK(receive != nullptr && is_parked(receive->state.get()),
-              "only what is parked can be gone so");
+              "only a parked message may be lost this way");
   port.forget(*receive);
   const bool queued = core_.shares.leave(*receive) || core_.forwarder.leave(*receive);
   receive->peer = nullptr;
   receive->link = nullptr;
   receive->gone.set(true);
-  if (queued) end_gone(*receive);  // else whoever has it gives it back first
+  if (queued) end_gone(*receive);  // else the shard that has it returns it first
 }
 
-// It is a peer's, or was and has lost its link meanwhile; it goes on where it began to wait.
+// The message resumes where it began to wait. Its peer may have lost the link meanwhile.
 void Receiver::wait_over(Receive& receive) {
   const ReceiveState wait = receive.state.get();
   const bool was_with_coordinator =

@@ -241,7 +241,7 @@ inline void Receiver::count(Receive& receive, Health health) {
 }
 
 void Receiver::end_gone(Receive& receive) {
-  if (receive.ended_by_owner()) {  // it had come
+  if (receive.ended_by_owner()) {  // the ACK had arrived
     receive.status = {};
     count(receive, Health::kOk);
     return concluded(receive);

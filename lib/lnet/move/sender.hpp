@@ -148,9 +148,9 @@ class Sender {
   ShardCore& core_;
   Receiver* receiver_ = nullptr;
   WaitQueue<Message> made_;         // not yet sent off
-  IntrusiveList<PeerPort> queued_;  // something waits there, or did until lately
-  WaitQueue<Receive> answers_;      // whose answer waits for a message
-  WaitQueue<Message> quarantined_;  // whose memory a peer may still reach
+  IntrusiveList<PeerPort> queued_;  // messages wait there, or did until lately
+  WaitQueue<Receive> answers_;      // their answers wait for a message
+  WaitQueue<Message> quarantined_;  // a peer may still reach their memory
 };
 
 }  // namespace plnet::lnet

@@ -19,7 +19,7 @@ constexpr std::uint32_t kBorrowerBytes = std::uint32_t{16} * 1024;
 // Who takes no longer than this for what it is given has room for more. A poller's turn is shorter.
 constexpr Duration kPromptly = std::chrono::milliseconds(1);
 
-// The bytes of a message that an LND moves itself: of a GET those that the peer writes to its sink.
+// The bytes that the LND moves for a message. For a GET: those that the peer writes to its sink.
 std::uint32_t bytes_by_lane(const NiPort& port, const Message& message) {
   const bool placed = message.header.type == MessageType::kGet && !message.routed &&
                       !message.next_hop_is_router && port.lnd().traits().places_replies;
@@ -141,7 +141,7 @@ bool Sender::is_only_one(const PeerPort* peer, const Message& message) const {
 inline void Sender::at_lane(Message& message, PeerPort* peer) {
   NiPort* const port = core_.ports[message.ni->number];
   if (port == nullptr && !message.ni->plugged.get()) {
-    return send_to_lane(message, core_.id);  // a new NI: soon
+    return send_to_lane(message, core_.id);  // a new NI gets its port soon
   }
   if (port == nullptr || port->closing()) return fail_released(message);
   if (message.hop == nullptr) {
@@ -216,7 +216,7 @@ void Sender::delay_over(Message& message, Health health, bool dropped) {
         port, {.transmit = &message, .status = std::unexpected(Errc::kInvalid), .health = health});
   }
   const bool fails = core_.faults.rules() != nullptr && core_.faults.fails(message, core_.now);
-  message.since.set(core_.now);  // how long a rule had it says nothing of its next hop
+  message.since.set(core_.now);  // the time in a rule is not the next hop's
   if (!fails) return port.hand_over(message);
   core_.waits.begin(message, SendState::kRuleWait);
 }

@@ -188,7 +188,7 @@ struct ShardCore {
                                      .from = from.net});
   }
 
-  // Its LND hears of the decision, which stands in it, at the end of the turn.
+  // The LND gets the decision, which is kept in the Receive, at the end of the turn.
   void decide(Receive& receive) {
     receive.enter(ReceiveState::kDecided);
     decided.push_back(receive);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The waits of a shard's messages: each begins and ends here, is counted, timed and shown to
-// whoever traces states.
+// the tap that traces states.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace plnet::lnet {
 
 class Waits {
  public:
-  // `now` is the shard's and outlives this, as the slot does.
+  // `now` is the shard's time. It and the slot outlive this object.
   Waits(const Instant& now, const TapSlot& tap) : now_(now), tap_(tap) {}
 
-  // The message enters this state.
+  // The message enters this waiting state.
   void begin(Receive& receive, ReceiveState state) {
     receive.enter(state);
     receive.waits_since = now_;
@@ -35,7 +35,7 @@ class Waits {
     if (MessageTap* const tap = tap_.get()) [[unlikely]]
       tap->saw_wait({.header = shown(message), .wait = wait_of(state), .when = now_});
   }
-  // Its wait is over, however it ended.
+  // The wait of the message is over, with any result.
   void end(Receive& receive) {
     const Wait wait = wait_of(receive.state.get());
     const Duration waited = now_ - receive.waits_since;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the messages of a node stand, and what they wait for.
+// The states and the waits of the messages of a node.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace plnet::lnet {
 
-// Since the node came up, but for `waiting`.
+// Counts since the node came up; `waiting` is the present count.
 struct WaitReport {
   std::uint64_t waiting = 0;
   std::uint64_t waited = 0;
@@ -31,9 +31,9 @@ struct StandingMessage {
   MessageType type = MessageType::kPut;
   std::uint32_t bytes = 0;
   std::string_view state;
-  Duration age{};        // in this state
+  Duration age{};        // time in this state
   Nid hop = Nid::any();  // the next hop; any: none was chosen yet
-  ShardId shard = 0;     // whose message it is
+  ShardId shard = 0;     // the shard of its record
 };
 
 struct MessagesReport {

@@ -16,8 +16,8 @@ Outcome<void> keep_only_capabilities(std::span<const unsigned> kept) {
   std::uint64_t mask = 0;
   for (const unsigned capability : kept)
     mask |= std::uint64_t{1} << capability;
-  // Root would have them all again in the next program. Without CAP_SETPCAP this is refused; then
-  // there is little to give up.
+  // A program that root runs would have all capabilities again. Without CAP_SETPCAP the kernel
+  // refuses this, but such a process has few capabilities to give up.
   for (unsigned each = 0; ::prctl(PR_CAPBSET_READ, each, 0, 0, 0) >= 0; ++each) {
     if ((mask >> each & 1U) == 0) (void)::prctl(PR_CAPBSET_DROP, each, 0, 0, 0);
   }

@@ -9,8 +9,8 @@
 
 namespace plnet::runtime {
 
-// Gives up all others for good, also for programs that this one runs. Those that it does not have
-// it does not get. Capabilities belong to threads: call it before there is a second one.
+// Gives up all other capabilities for good, also for programs that this one runs, and adds none.
+// Capabilities belong to threads: call this before the process has a second thread.
 [[nodiscard]] Outcome<void> keep_only_capabilities(std::span<const unsigned> kept);
 
 }  // namespace plnet::runtime

@@ -53,7 +53,7 @@ std::string read_proc_locks() {
 
 }  // namespace
 
-// "1: FLOCK  ADVISORY  WRITE 812 00:19:1234 0 EOF"; those who wait for one have "->" behind the
+// "1: FLOCK  ADVISORY  WRITE 812 00:19:1234 0 EOF"; waiting processes have "->" behind the
 // number. Linux fs/locks.c: lock_get_status()
 std::vector<FileLock> locks_of(std::string_view proc_locks, dev_t device, ino_t inode) {
   const std::string wanted = fmt::format("{:02x}:{:02x}:{}", major(device), minor(device), inode);
@@ -77,7 +77,7 @@ std::string usual_claim_directory() {
 void make_claim_directory(const std::string& directory) {
   const bool is_open = directory == kClaimDirectory;
   if (!is_open && directory != kRootClaimDirectory) return;
-  // With the mode of /run/lock everybody may claim CPUs, and only the owner may remove a claim.
+  // The mode of /run/lock lets every user claim CPUs; only its owner may remove a claim.
   if (::mkdir(directory.c_str(), 0700) == 0)
     (void)::chmod(directory.c_str(), is_open ? 01777 : 0755);
 }
@@ -104,7 +104,7 @@ std::string CpuClaims::path_of(unsigned cpu) const {
   return fmt::format("{}/plnet-cpu-{}.{}.lock", directory_, cpu, ::geteuid());
 }
 
-// In a directory that all may write somebody else may have made the file before.
+// In a directory that all users may write, another user may have made the file before.
 Outcome<int> CpuClaims::open(unsigned cpu) const {
   const std::string path = path_of(cpu);
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -153,12 +153,12 @@ Outcome<void> CpuClaims::lock(unsigned cpu, ClaimMode mode, int file) const {
                                      "knows flock()",
                                      cpu, path_of(cpu), text_of(code)));
   }
-  // After the own lock: of two that start at a time at least one sees the other.
+  // Checked after taking the own lock: of two that start together, at least one sees the other.
   if (auto free = check_others(cpu, mode); !free) {
     (void)::flock(file, LOCK_UN);
     return free;
   }
-  // For the message that others get.
+  // Other instances name this holder in their messages.
   const std::string line = fmt::format("pid {} instance {}\n", ::getpid(), instance_);
   if (::ftruncate(file, 0) == 0) {
     [[maybe_unused]] const ssize_t written = ::pwrite(file, line.data(), line.size(), 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which CPUs of this host other instances use: a lock file per CPU and user. The kernel drops the
-// lock with the process, however that ends, so that nothing stale ever blocks a start.
+// The CPUs of this host that other instances use: a lock file per CPU and user. The kernel drops
+// the lock when the process ends, in any way, so that no stale lock blocks a start.
 //
-// Only its owner can open such a file, hence lock it; others see from /proc/locks that it is
-// locked. Root heeds claims of root alone, so that no other user can keep it from a CPU.
+// Only the owner of such a file can open and lock it; other users see the lock in /proc/locks.
+// Root heeds claims of root alone, so that no other user can keep it from a CPU.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ enum class ClaimMode : std::uint8_t {
   kShared,     // pollers that yield or sleep get along with each other
 };
 
-// Here anybody may make files; there only root may.
+// Every user may create files in the first directory, only root in the second one.
 inline constexpr std::string_view kClaimDirectory = "/run/lock";
 inline constexpr std::string_view kRootClaimDirectory = "/run/plnet";
-// The usual one of the user whose process this is.
+// The default directory for the user of this process.
 [[nodiscard]] std::string usual_claim_directory();
-// Minimal systems lack it. No effect on other directories, and on failure: a claim says why.
+// Minimal systems lack these two. Does not create other directories. A claim reports a failure.
 void make_claim_directory(const std::string& directory);
 
 // A lock on a file, as /proc/locks lists it.
 struct FileLock {
-  pid_t holder = 0;  // 0 or less: of another PID namespace
+  pid_t holder = 0;  // 0 or less: in another PID namespace
   ClaimMode mode = ClaimMode::kShared;
 };
 // Locks of flock() on the file with this device and inode, in the text of /proc/locks.
@@ -50,7 +50,7 @@ class CpuClaims {
   CpuClaims& operator=(const CpuClaims&) = delete;
 
   // kBusy if another instance holds the CPU in a way that does not go with `mode`: the words name
-  // it. kNotPermitted: somebody else has made a file of this name. A CPU claimed twice by this
+  // it. kNotPermitted: another user has made a file of this name. A CPU claimed twice by this
   // object (two pollers on it) is one claim, in the stricter mode.
   [[nodiscard]] Outcome<void> claim(unsigned cpu, ClaimMode mode);
   // All or none.
@@ -72,7 +72,7 @@ class CpuClaims {
   [[nodiscard]] std::string path_of(unsigned cpu) const;
   [[nodiscard]] Outcome<int> open(unsigned cpu) const;
   [[nodiscard]] Outcome<void> lock(unsigned cpu, ClaimMode mode, int file) const;
-  // No claim of another user stands in the way.
+  // Fails if a claim of another user conflicts.
   [[nodiscard]] Outcome<void> check_others(unsigned cpu, ClaimMode mode) const;
   [[nodiscard]] Outcome<void> convert(Held& held, ClaimMode mode) const;
   void release_from(std::size_t first);

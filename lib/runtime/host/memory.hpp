@@ -55,7 +55,7 @@ class ArenaMemory {
   std::uint64_t small_pages_ = 0;
 };
 
-// The limits of this process, and how to raise them, for whoever has run into one.
+// The limits of this process and the ways to raise them, for errors about memory.
 [[nodiscard]] std::string memory_limits_text();
 
 }  // namespace plnet::runtime

@@ -14,10 +14,10 @@
 namespace plnet::runtime {
 namespace {
 
-// flock() has no limit of time.
+// Interval between two tries: flock() has no timeout.
 constexpr std::chrono::milliseconds kLookInterval{20};
 
-// Ours alone, as the files of CPU claims; -1: there is none.
+// Opens a file that only this user can open, like the files of CPU claims. -1: no file.
 int open_turn(const std::string& directory) {
   const std::string path = fmt::format("{}/plnet-start.{}.lock", directory, ::geteuid());
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One start at a time between the look at the free hugepages and their use: two instances of a user
-// that start together would both count on the same pages.
+// Only one start at a time counts the free hugepages and takes them: two instances of a user that
+// start together would otherwise count the same pages.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace plnet::runtime {
 
 class StartTurn {
  public:
-  // Waits for the others, but not longer than `patience`, nor if there is no lock file to be had:
-  // the start goes on then, and takes what is left.
+  // Waits for other starts, but not longer than `patience`, and not without a lock file. The start
+  // then goes on with the hugepages that are left.
   StartTurn(const std::string& directory, Duration patience);
   ~StartTurn();
   StartTurn(const StartTurn&) = delete;

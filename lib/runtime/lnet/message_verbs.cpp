@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnetctl debug messages`: where messages stand, and what they wait for.
+// `lnetctl debug messages`: the states and the waits of messages.
 #include <algorithm>
 #include <array>
 #include <cstdint>

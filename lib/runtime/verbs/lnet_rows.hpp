@@ -143,7 +143,7 @@ inline constexpr std::array kLnetRows{
     show("global show", "global", "LNet's variables"),
     show("debug recovery", "recovery", "interfaces in recovery",
          {flag("local", 'l', "NIs of this node"), flag("peer", 'p', "NIs of peers")}),
-    show("debug messages", "messages", "where messages stand and what they wait for",
+    show("debug messages", "messages", "states of messages and their waits",
          {number("rows", 'r', "N", "the N messages that wait longest, 1 to 64 (10)")}),
 };
 

@@ -20,7 +20,7 @@ enum class Direction : std::uint8_t {
   kReceived,
   kSent,
   kDropped,
-  kWaits,   // the message begins to wait: only of a capture of states
+  kWaits,   // the message begins to wait: only in captures of states
   kWaited,  // its wait is over; the payload of the record is the WaitedNs
 };
 using WaitedNs = std::uint64_t;
@@ -40,7 +40,7 @@ struct RecordHeader {
   std::uint32_t captured = 0;        // bytes of the payload that follow
   Direction direction = Direction::kReceived;
   std::uint8_t type = 0;       // lnet::MessageType; 255: larger than a byte
-  std::uint8_t cause = 0;      // of a drop: lnet::Cause; of a wait: lnet::Wait
+  std::uint8_t cause = 0;      // for drops: lnet::Cause; for waits: lnet::Wait
   std::uint8_t interface = 0;  // number of the local NI in the capture's table
 };
 static_assert(sizeof(RecordHeader) == 128);

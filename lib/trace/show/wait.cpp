@@ -17,7 +17,7 @@ namespace plnet::trace {
 
 namespace {
 
-// The node may be of a later release.
+// A node of a later release may have other waits.
 std::string_view wait_name(const Record& record) {
   const std::size_t wait = record.header.cause;
   return wait < lnet::kWaitNames.size() ? lnet::kWaitNames[wait] : "unknown";

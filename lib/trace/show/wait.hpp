@@ -8,7 +8,7 @@
 
 namespace plnet::trace {
 
-// Of a record that is a wait.
+// The line for a record of a wait.
 [[nodiscard]] std::string wait_line_of(const Record& record);
 [[nodiscard]] std::string wait_json_of(const Record& record);
 

@@ -30,7 +30,7 @@ class ShardCapture {
   [[nodiscard]] const RecordFilter* filter() const { return filter_; }
   [[nodiscard]] std::uint32_t snap_bytes() const { return snap_bytes_; }
   [[nodiscard]] bool wants_states() const { return states_; }
-  // `waited`: null while it waits.
+  // `waited`: null while the message waits.
   void write_wait_owner(const RecordHeader& header, const WaitedNs* waited);
   void write_owner(const RecordHeader& header, const lnet::Nid& interface,
                    std::span<const std::byte> payload);

@@ -55,8 +55,8 @@ class O2ibAdapter {
   // The adapter and `events` outlive the queue pairs.
   [[nodiscard]] virtual Outcome<std::unique_ptr<O2ibQueuePairs>> make(
       const O2ibPairsConfig& config, o2iblnd::VerbsEvents& events) = 0;
-  // Shard 0: looks for events of the connection manager and the device, for all shards. Adapters
-  // that share them may each be asked.
+  // Called on shard 0: reads the events of the connection manager and the device for all shards.
+  // It may be called for each of the adapters that share them.
   virtual unsigned poll_events(Instant now) = 0;
   // Any shard: nobody is to have the request.
   virtual void discard(const O2ibRequest& request) = 0;
@@ -68,10 +68,10 @@ class O2ibAdapter {
 };
 
 // Opens the device behind the interface with this IPv4 address (host order). The arenas outlive it.
-// The error says what to do.
+// The error names the remedy.
 using O2ibAdapterOpener = std::function<Outcome<std::unique_ptr<O2ibAdapter>>(
     std::uint32_t address, const ArenaTable& arenas)>;
-// One for a node: its adapters share a channel of events.
+// The opener for a node: its adapters share a channel of events.
 [[nodiscard]] O2ibAdapterOpener verbs_adapter_opener();
 
 }  // namespace plnet::node

@@ -23,12 +23,12 @@ namespace plnet::node {
 class O2ibDoors;
 class O2ibPlace;
 
-// Events of all devices of the node. Shard 0's.
+// Events of all devices of the node, read on shard 0.
 class O2ibEvents {
  public:
   virtual ~O2ibEvents() = default;
   virtual unsigned poll_events(Instant now) = 0;
-  // There are devices, also without an NI: one that is removed is let go.
+  // The node has devices, also without an NI: a device that is removed is released.
   [[nodiscard]] virtual bool has_devices() const = 0;
 };
 
@@ -87,13 +87,13 @@ class O2ibPlace final : public Pollable {
  public:
   static constexpr std::size_t kArrivalsMax = 256;  // requests on their way home
   static constexpr unsigned kTakenPerTurn = 8;      // each costs some system calls
-  // A shard that has events of devices to look for naps for so long at most.
+  // The longest nap of a shard that reads events of devices.
   static constexpr Duration kEventInterval = std::chrono::microseconds(200);
 
   O2ibPlace() { nis_.reserve(2 * std::size_t{kO2ibNisMax}); }
   ~O2ibPlace() override;
 
-  // Before anybody polls: listeners and events of devices are this shard's.
+  // Called before polling starts: gives this shard the listeners and the events of devices.
   void set_doors(O2ibDoors& doors, O2ibEvents& events) {
     doors_ = &doors;
     events_ = &events;
@@ -126,9 +126,9 @@ class O2ibPlace final : public Pollable {
   O2ibComplaints complaints_;
   SpscRing<O2ibArrival> arrivals_{kArrivalsMax};
   Doorbell* doorbell_ = nullptr;
-  O2ibDoors* doors_ = nullptr;  // null, as the next one: another shard's
+  O2ibDoors* doors_ = nullptr;  // null, like the next one, on all other shards
   O2ibEvents* events_ = nullptr;
-  Instant look_again_at_{};   // for events
+  Instant look_again_at_{};   // time of the next look for events
   std::vector<O2ibNi*> nis_;  // the oldest first
 };
 

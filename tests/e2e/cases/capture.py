@@ -118,12 +118,12 @@ def case_two_captures_see_what_each_asked_for(site):
         assert all(one["ping"]["interfaces"] and one["latency_ns"] >= 0 for one in replies), replies
 
 
-def case_states_show_what_messages_wait_for(site):
+def case_states_show_the_waits_of_messages(site):
     with two_nodes(site) as (a, _):
         reader = Reader(site, a, "states", "--states", "--json")
         site.lnetctl("--socket", str(a.socket), "ping", "--timeout", "1", "192.0.2.9@tcp")
         waits = lambda: [one for one in map(json.loads, reader.lines()) if one.get("wait") == "target" and one["dst"] == "192.0.2.9@tcp"]
-        eventually("the new target was waited for", lambda: [one["dir"] for one in waits()] == ["WAIT", "GO"])
+        eventually("a message has waited for the new target", lambda: [one["dir"] for one in waits()] == ["WAIT", "GO"])
         assert waits()[1]["waited_ns"] >= 0, waits()
         assert reader.stop() == 0, reader.said()
         done = site.lnetctl("--socket", str(a.socket), "debug", "messages")

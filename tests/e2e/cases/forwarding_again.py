@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A router that cannot connect one interface of a peer: messages that have not left go again by another, once."""
+"""A router cannot connect one interface of a peer: messages that have not left go to another interface, once."""
 import contextlib
 import os
 
@@ -39,7 +39,7 @@ def two_nid_hosts(site):
         hosts.unwire()
 
 
-def case_what_cannot_leave_for_one_interface_goes_to_another(site):
+def case_messages_for_an_unreachable_interface_go_to_another(site):
     with two_nid_hosts(site) as hosts:
         router = start(hosts, "r0", options=IMPATIENT)
         server = start(hosts, "server", options=IMPATIENT)
@@ -47,6 +47,6 @@ def case_what_cannot_leave_for_one_interface_goes_to_another(site):
         answers_all(OPERATIONS, client)
         sent_again = router.json("stats", "show")["statistics"]["resend_count"]
         assert sent_again > 0 and counted(router, "lnet_cause", "forward_failed") == 0, sent_again
-        for node in (client, server):  # nothing came twice
+        for node in (client, server):  # no message arrived twice
             last_words(node, abandoned_max=0)
         eventually("all buffers are home", lambda: buffers_home(router))

@@ -14,12 +14,12 @@ from site_under_test import NOBODY, Skip, eventually, needs_root
 from tcp_nodes import pings
 from two_hosts import two_hosts
 
-# By their numbers in <linux/capability.h>: DAC_OVERRIDE, NET_BIND_SERVICE, NET_ADMIN, NET_RAW, IPC_LOCK, SYS_NICE.
+# Numbers of <linux/capability.h>: DAC_OVERRIDE, NET_BIND_SERVICE, NET_ADMIN, NET_RAW, IPC_LOCK, SYS_NICE.
 KEPT_CAPABILITIES = sum(1 << number for number in (1, 10, 12, 13, 14, 23))
 
 
 def gives_up_capabilities(node):
-    """No thread of it could load a module, mount, or become another user."""
+    """No thread of the node could load a module, mount, or become another user."""
     threads = list(pathlib.Path(f"/proc/{node.process.pid}/task").iterdir())
     assert len(threads) > 1, threads
     for thread in threads:
@@ -194,7 +194,7 @@ def case_too_few_open_files_are_told_with_the_command(site):
     assert done.returncode == 1 and "ulimit -n" in done.stderr, f"{done.returncode}: {done.stderr}"
 
 
-def case_a_limit_of_address_space_is_told_with_the_command(site):
+def case_a_limit_of_address_space_is_reported_with_its_command(site):
     start = f"exec {site.program('lnet-router')} --lock-dir {site.lock_dir} --socket {site.path('x.sock')}"
     done = site.run("bash", "-c", f"ulimit -v 300000; {start}")
     assert done.returncode == 1 and "ulimit -v" in done.stderr and "MiB" in done.stderr, f"{done.returncode}: {done.stderr}"

@@ -57,7 +57,7 @@ def received(server):
 
 
 def show_rates(server, what, seconds):
-    """Second by second, for people: how fast it is depends on the machine."""
+    """Prints the RPCs of each second for the reader: the rate depends on the machine."""
     before, since = received(server), time.monotonic()
     for second in range(seconds):
         time.sleep(1)
@@ -90,7 +90,7 @@ def case_traffic_goes_on_by_the_other_ni(site):
         eventually("every RPC has ended", lambda: lst.works("query", "all") == "all [0] is stopped\n", 10)
         lost = counted(client, "selftest", "rpcs_in_doubt")
         print(f"# RPCs that may have been lost with the link: {lost}", flush=True)
-        assert counted(client, "selftest", "rpcs_expired") == 0, "none of them is waited for"
-        assert lost <= 3 * 8, "no more than were under way"
-        assert received(server) <= counted(client, "selftest", "rpcs_sent"), "none is served twice"
+        assert counted(client, "selftest", "rpcs_expired") == 0, "no RPC runs into its timeout"
+        assert lost <= 3 * 8, "only RPCs under way are lost"
+        assert received(server) <= counted(client, "selftest", "rpcs_sent"), "no RPC is served twice"
         lst.works("end_session")

@@ -115,7 +115,7 @@ def case_the_console_is_killed_while_tests_run(site):
         nodes = pair(hosts, selftest=", session_timeout_sec: 17")
         lst = Lst(hosts)
         begin(hosts, lst)
-        nodes[0].ask("selftest pace", rate=200)  # for some 20 s: not as fast as the CPUs go
+        nodes[0].ask("selftest pace", rate=200)  # a fixed rate, so that the test lasts some 20 s
         lst.test("batch", "brw", "read", "check=simple", "size=16K")
         lst.works("run")
         console = site.lnetctl("--socket", str(lst.background), "--json", "status")

@@ -19,11 +19,11 @@ VICTIM = ADDRESSES["b"][0]
 ATTACKER = "10.88.0.66"
 FULL = 1000
 RESETS = 40
-ASKED = 2000  # pings with each connection: more than the sockets hold answers for
+ASKED = 2000  # pings on each connection: their answers do not fit into the sockets
 
 
 def resets(source, turn):
-    """Asks for more than it reads, then resets its connection. Whether it was let in."""
+    """Sends pings, reads few answers, then resets the connection. True: the node had accepted it."""
     peer = ScriptPeer(VICTIM, source)
     peer.link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     peer.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
@@ -42,7 +42,7 @@ def case_a_peer_that_resets_its_connections_harms_only_itself(site):
         a, b = pair(hosts, site)
         hosts.address("a", ATTACKER, 24)
         add_v4(a, b)
-        works(b, "set", "routing", "1")  # to a router the health of its peers matters
+        works(b, "set", "routing", "1")  # a router tracks the health of its peers
         pings(a, nid("b"))
         with hosts.inside("a"):
             done = sum(resets(ATTACKER, turn) for turn in range(RESETS))
@@ -51,7 +51,7 @@ def case_a_peer_that_resets_its_connections_harms_only_itself(site):
         assert counted(b, "lnd_tcp", "failed") > 100, "answers were queued"
         assert nis(b)[nid("b")]["health stats"]["health value"] == FULL
         assert peer_nis(b)[f"{ATTACKER}@tcp"]["health stats"]["health value"] < FULL
-        assert "event=ni_down" not in b.output(), "nor did its status flap"
+        assert "event=ni_down" not in b.output(), "the NI stays up"
         assert a.stop() == 0
 
 
@@ -59,7 +59,7 @@ SHARE, PROCESSES = 64, 300  # connections of an address; the small table of the 
 
 
 def introduced(source, count):
-    """Connections of so many processes, which are told apart by their ports."""
+    """Connects as `count` processes, which differ in their ports."""
     for _ in range(count):
         link = connect(VICTIM, source, port=0)
         link.sendall(request(nid_of(VICTIM)) + hello(nid_of(source), nid_of(VICTIM)))
@@ -80,19 +80,19 @@ def case_processes_of_one_address_have_their_share_of_the_connections(site):
             let_in = sum(len(read(link, 56)) == 56 for link in mine)
             assert let_in == SHARE and counted(b, "lnd_tcp", "refused_address_share") == PROCESSES - SHARE, let_in
             (other,) = [links.enter_context(link) for link in introduced("10.88.0.67", 1)]
-            assert len(read(other, 56)) == 56, "another address gets in"
+            assert len(read(other, 56)) == 56, "another address can connect"
             pings(a, nid("b"))
             line = f"event=bad_input from={ATTACKER}@tcp cause=refused_address_share\n"
-            eventually("it is named once", lambda: b.output().count(line) == 1)
+            eventually("the log names the address once", lambda: b.output().count(line) == 1)
 
 
 DRIPPING = 300
-BUFFERS = 128  # large ones; a next hop may have half of them
-SERVED = 100  # operations of another client at least, in some 10 seconds
+BUFFERS = 128  # large router buffers; a next hop may have half of them
+SERVED = 100  # the fewest operations of another client in some 10 seconds
 
 
 def drips(hosts, count):
-    """Processes of one address, each of which begins a megabyte for the server."""
+    """Connects as processes of one address. Each begins to send a megabyte to the server."""
     mine, leg, target = address(0, 66), address(0, hosts.ROUTERS[0]), nid_of(address(1, hosts.SERVER), 1)
     ip("-n", hosts.names["client"], "address", "add", f"{mine}/24", "dev", "eth0")
     with inside(hosts.names["client"]):
@@ -120,14 +120,14 @@ def case_payloads_that_drip_do_not_hold_a_next_hop(site):
         links = drips(hosts, DRIPPING)
         before = count(client, "answered")
         try:
-            eventually("they wait for credits", lambda: counted(router, "lnet_cause", "held_client_credit") >= DRIPPING / 2)
-            eventually("some are closed", lambda: drip(links) or counted(router, "lnd_tcp", "closed_slow") > 0, 40)
-            assert count(client, "answered") > before + SERVED and count(client, "failed") == 0, "others are served all the while"
+            eventually("the slow senders wait for credits", lambda: counted(router, "lnet_cause", "held_client_credit") >= DRIPPING / 2)
+            eventually("some connections are closed", lambda: drip(links) or counted(router, "lnd_tcp", "closed_slow") > 0, 40)
+            assert count(client, "answered") > before + SERVED and count(client, "failed") == 0, "other clients are served meanwhile"
         finally:
             for link in links:
                 link.close()
         assert "event=lnet_starves of=client_credits " in router.output()
         line = f"event=bad_input from={address(0, 66)}@tcp cause=closed_slow\n"
-        eventually("it is named", lambda: line in router.output())
+        eventually("the log names the address", lambda: line in router.output())
         last_words(client)
         eventually("all buffers are home", lambda: buffers_home(router))

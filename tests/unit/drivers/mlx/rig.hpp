@@ -69,7 +69,7 @@ struct End {
 
   unsigned poll(Instant now) { return desk->poll(now) + device->poll(now); }
 
-  std::shared_ptr<EventDesk> desk;  // both ends', as the adapters of a node share one
+  std::shared_ptr<EventDesk> desk;  // shared by both ends, as by the adapters of a node
   std::unique_ptr<Adapter> adapter;
   std::unique_ptr<Device> device;
 };

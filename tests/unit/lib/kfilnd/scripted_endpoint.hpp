@@ -124,7 +124,7 @@ class ScriptedEndpoint final : public EndpointDriver {
   unsigned resolved = 0;
   unsigned forgotten = 0;
   bool down = false;
-  // What has ended is unknown to cancel_tagged(), and it is not quiet before all has ended.
+  // cancel_tagged() does not find ended operations; the endpoint is quiet once all have ended.
   bool keeps_contract = false;
 
  private:

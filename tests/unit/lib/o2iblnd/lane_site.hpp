@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes of several shards of one CPT, each the real core over the real o2ib LND on simulated queue
-// pairs: what it takes for queue pairs of one peer to lie on several shards.
+// pairs: the queue pairs of one peer lie on several shards.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct LaneOptions {
   unsigned shards = 2;
   unsigned connections = 4;  // conns_per_peer
   std::uint64_t incarnation = 1;
-  bool spreads = true;  // else all queue pairs are at home, as a node of the kernel shows no lanes
+  bool spreads = true;  // else all queue pairs are at home, as with a kernel node
 };
 
 class LaneNode final : public lnet::EventHandler {
@@ -93,7 +93,7 @@ class LaneNode final : public lnet::EventHandler {
     EXPECT_TRUE(lnds_[0]->listen().has_value());
   }
 
-  // Its peer's home is there.
+  // Sets the home of a peer.
   void know(unsigned peer, unsigned home) {
     core_->add_peer(nid_of(peer), static_cast<lnet::ShardId>(home));
   }
@@ -111,7 +111,7 @@ class LaneNode final : public lnet::EventHandler {
     ASSERT_TRUE(puts_to);
     ASSERT_TRUE(gets_from);
   }
-  // `number` names the bytes that go and where they go to.
+  // `number` selects the bytes to send and their offset at the target.
   void put(unsigned shard, unsigned to, std::uint32_t number, std::uint32_t length) {
     const auto md = bind(shard, {{0, source_of(number)}, length});
     ASSERT_TRUE(core_->shard(shard).put(
@@ -151,7 +151,7 @@ class LaneNode final : public lnet::EventHandler {
       all += lnd->count(id);
     return all;
   }
-  // Open connections of a shard, those that only stand for one excluded.
+  // The open connections of a shard, without stand-ins.
   [[nodiscard]] unsigned open_on(unsigned shard) const {
     unsigned open = 0;
     for (std::uint32_t slot = 0; slot < lnds_[shard]->connection_slots(); ++slot) {
@@ -176,7 +176,7 @@ class LaneNode final : public lnet::EventHandler {
     }
     return all;
   }
-  // Of what is told to people: on which shards a peer is told of, and with how many connections.
+  // The reports about a peer: the number of shards that report it, and its connections in them.
   struct Row {
     unsigned rows = 0;
     unsigned connections = 0;
@@ -199,7 +199,7 @@ class LaneNode final : public lnet::EventHandler {
     }
     return true;
   }
-  // Nothing is on its way: credits are where they belong, and no lane has anything in its books.
+  // No message is under way: all credits are home, and no lane counts bytes.
   void expect_all_home() {
     for (unsigned shard = 0; shard < shards(); ++shard) {
       lnet::ShardCore& core = core_->shard(shard).core();
@@ -221,7 +221,7 @@ class LaneNode final : public lnet::EventHandler {
     for (const auto& side : sides_)
       side->shard.ring();
   }
-  // Its interface goes: what the node does on every shard.
+  // Removes the interface on every shard, as the node does.
   void close() {
     for (unsigned i = 0; i < shards(); ++i)
       core_->shard(i).close_port(core_->ni(1));
@@ -311,7 +311,7 @@ class LaneNode final : public lnet::EventHandler {
   ArenaTable arenas_;
   const std::array<Fragment, 1> source_{Fragment{{0, 0}, kSourceBytes}};
   const std::array<Fragment, 1> target_{Fragment{{0, kTargetAt}, kSinkAt - kTargetAt}};
-  std::deque<std::array<Fragment, 1>> memory_;  // of descriptors: addresses stay
+  std::deque<std::array<Fragment, 1>> memory_;  // memory of descriptors: its addresses stay
   LaneExchange exchange_;
   std::vector<std::unique_ptr<SimShard>> more_;
   std::vector<std::unique_ptr<Side>> sides_;
@@ -319,7 +319,7 @@ class LaneNode final : public lnet::EventHandler {
   std::unique_ptr<mocks::CoreNode> core_;
 };
 
-// Two of them. The peer's home is another shard on each.
+// Two nodes. The home of the peer is another shard on each.
 class LaneSite {
  public:
   LaneSite(std::uint64_t the_seed, const drivers::SimShape& shape, const LaneOptions& options)
@@ -339,7 +339,7 @@ class LaneSite {
 
   bool run(const std::function<bool()>& done, Duration within = std::chrono::minutes(10)) {
     const Instant end = cluster.loop.now() + within;
-    // Of what the test did itself nobody was told. Afterwards shards sleep, and wake one another.
+    // The test's own calls ring no doorbell. Afterwards shards sleep, and wake one another.
     for (const auto& node : nodes) {
       if (node) node->ring();
     }
@@ -359,7 +359,7 @@ class LaneSite {
       });
     });
   }
-  // From one to the other, by all shards in turn, numbered from `first` on: a GET of each second.
+  // Messages between the nodes, by all shards in turn, numbered from `first`: PUT and GET in turn.
   void exchange(unsigned from, std::uint32_t first, std::uint32_t count, std::uint32_t length) {
     LaneNode& node = *nodes[from];
     for (std::uint32_t i = first; i < first + count; ++i) {
@@ -369,7 +369,7 @@ class LaneSite {
     }
     node.ring();
   }
-  // So that there are all connections.
+  // Establishes all connections.
   void connect() {
     nodes[0]->put(0, 1, 0, 100);
     ASSERT_TRUE(settle());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queue pairs of one peer on several shards: who makes them, what goes by them, how they end.
+// Queue pairs of one peer on several shards: their set-up, their messages and their end.
 #include "tests/unit/lib/o2iblnd/lane_site.hpp"
 #include "tests/unit/lib/o2iblnd/o2ib_site.hpp"
 
@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Id = O2ibCounters::Id;
 
-constexpr std::uint32_t kLength = 20'000;  // more than goes with a header
+constexpr std::uint32_t kLength = 20'000;  // more than fits beside a header
 
 SimShape shape_of(std::uint64_t seed) {
   return seed % 2 == 0 ? SimShape::rough() : SimShape::calm();
@@ -50,8 +50,8 @@ TEST(O2ibLanes, EveryShardHasItsShareOfTheQueuePairs) {
         EXPECT_EQ(site[index].open_on(shard), 4 / shards) << "shard " << shard;
       EXPECT_EQ(site[index].lanes(), 4 - 4 / shards);
       const auto row = site[index].row_of(1 - index, site.cluster.loop.now());
-      EXPECT_EQ(row.rows, 1U) << "the home tells of the peer";
-      EXPECT_EQ(row.connections, 4U) << "and knows all";
+      EXPECT_EQ(row.rows, 1U) << "the home reports the peer";
+      EXPECT_EQ(row.connections, 4U) << "and all connections";
     }
     EXPECT_EQ(site[0].sum(Id::kConnects), 4U);
     EXPECT_EQ(site[1].sum(Id::kRequests), 4U);
@@ -99,7 +99,7 @@ TEST(O2ibLanes, LargeMessagesUseAllShardsAndArriveOnceAndWhole) {
   }
 }
 
-// The wire is that of one shard: the other side may have all of its queue pairs in one place.
+// The wire does not show shards: the other side may have all of its queue pairs on one of them.
 TEST(O2ibLanes, APeerWithoutLanesSeesAsManyQueuePairs) {
   for (const unsigned dials : {0U, 1U}) {
     LaneSite site(3, SimShape::calm(), {.shards = 4}, {.shards = 1, .spreads = false});
@@ -153,13 +153,13 @@ TEST(O2ibLanes, QueuePairsThatBreakFailTheirOwnMessagesOnlyAndNothingComesTwice)
       EXPECT_EQ(site[index].sent + site[index].failed, site[index].puts + site[index].gets);
       EXPECT_LE(site[index].received, site[1 - index].puts) << "nothing twice";
       EXPECT_GE(site[index].received + site[1 - index].failed, site[1 - index].puts)
-          << "nothing is lost without a word";
+          << "every lost message is reported";
       site[index].expect_all_home();
     }
     if (HasFailure()) return;
   }
   EXPECT_GT(lost, 8U);
-  EXPECT_GT(failed, 8U) << "of messages that a queue pair had when it broke";
+  EXPECT_GT(failed, 8U) << "messages of broken queue pairs";
 }
 
 TEST(O2ibLanes, WithoutALaneItsShardIsLeftOut) {
@@ -199,7 +199,7 @@ TEST(O2ibLanes, AHomeThatHasLostItsQueuePairConnectsAnew) {
 
 // The first attempt, which is the home's own, is turned down by the connection manager: messages
 // wait for another one, though a lane is up.
-TEST(O2ibLanes, WhatWaitsAtHomeIsNotForgottenWhenOnlyLanesComeUp) {
+TEST(O2ibLanes, MessagesThatWaitAtHomeLeaveWhenOnlyLanesComeUp) {
   unsigned only_lanes = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -245,13 +245,13 @@ TEST(O2ibLanes, APeerThatIsTakenAwayTakesItsLanesWithIt) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     LaneSite site(seed, shape_of(seed), {.shards = shards_of(seed)});
-    if (seed % 4 != 0) site.connect();  // else while they are being made
+    if (seed % 4 != 0) site.connect();  // else the test begins while they are made
     site.exchange(0, 0, 30, kLength);
     site.exchange(1, 0, 30, kLength);
     site.cluster.loop.run_for(std::chrono::microseconds(seed * 300));
     site[0].core().delete_peer(LaneNode::nid_of(1));
     ASSERT_TRUE(site.run([&] {
-      site[0].ring();  // here the directory waits for shards that sleep, too
+      site[0].ring();  // the directory also waits for shards that sleep
       return site[0].core().quiet();
     }));
     ASSERT_TRUE(site.settle());
@@ -259,7 +259,7 @@ TEST(O2ibLanes, APeerThatIsTakenAwayTakesItsLanesWithIt) {
     const std::uint64_t failed = site[0].failed;
     site.exchange(0, 30, 30, kLength);
     ASSERT_TRUE(site.settle());
-    EXPECT_EQ(site[0].failed, failed) << "again, as if nothing had been";
+    EXPECT_EQ(site[0].failed, failed) << "new messages are delivered";
     EXPECT_EQ(site[0].open(), site[1].open());
     if (HasFailure()) return;
   }
@@ -313,7 +313,7 @@ TEST(O2ibLanes, AShardThatHasNotTheInterfaceYetIsDoneWithout) {
     site[1].gone = true;
     site.exchange(dials, 0, 10, kLength);
     ASSERT_TRUE(site.settle());
-    EXPECT_EQ(site[dials].failed, 0U) << "the home has its own";
+    EXPECT_EQ(site[dials].failed, 0U) << "the home has its own queue pair";
     EXPECT_EQ(site[1].lanes(), 0U);
     expect_whole(site, dials, 0, 10);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What peers of a test server have of its RPCs and sinks, and that some of them take nobody else's.
+// The shares of peers in a test server's RPCs and sinks: no peer takes the share of another.
 #include "lib/selftest/peer_shares.hpp"
 
 #include <memory>

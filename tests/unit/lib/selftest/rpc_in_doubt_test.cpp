@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests that have left, of which nobody knows whether they have arrived: an NI on their way has
-// failed since.
+// Requests that have left and may not have arrived, because an NI on their path has failed
+// since then.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/selftest/rpc_fixture.hpp"
@@ -41,7 +41,7 @@ class RpcInDoubt : public RpcTest {
   }
 };
 
-TEST_P(RpcInDoubt, OneThatLeftByAnNiThatFailsEnds) {
+TEST_P(RpcInDoubt, ARequestThatLeftByAFailedNiEnds) {
   hold();
   wait(milliseconds(5000));
   EXPECT_TRUE(outcomes.empty()) << "a slow server is waited for";
@@ -52,7 +52,7 @@ TEST_P(RpcInDoubt, OneThatLeftByAnNiThatFailsEnds) {
   expect_ended();
 }
 
-TEST_P(RpcInDoubt, OneWhoseNiIsBackAtOnceIsAnswered) {
+TEST_P(RpcInDoubt, ARequestWithItsNiBackAtOnceIsAnswered) {
   hold();
   for (unsigned i = 0; i < 5; ++i) {
     own().fatal.set(true);
@@ -63,14 +63,14 @@ TEST_P(RpcInDoubt, OneWhoseNiIsBackAtOnceIsAnswered) {
   expect_answer();
 }
 
-TEST_P(RpcInDoubt, OneToAPeerNiThatIsSaidToBeDownEnds) {
+TEST_P(RpcInDoubt, ARequestToAPeerNiMarkedDownEnds) {
   hold();
   peer().status.set(lnet::kNiDown);
   wait(milliseconds(1750));
   expect_ended();
 }
 
-TEST_P(RpcInDoubt, OneToAPeerNiThatCannotBeConnectedEnds) {
+TEST_P(RpcInDoubt, ARequestToAnUnreachablePeerNiEnds) {
   hold();
   (void)peer().reach.exchange(Errc::kTimedOut);
   wait(milliseconds(1750));

@@ -176,7 +176,7 @@ class ScriptedStreams final : public StreamDriver {
   bool local = true;
   bool keep_nothing = false;
   bool relays = false;
-  bool detaches = false;  // and what has arrived goes along
+  bool detaches = false;  // arrived bytes go along
   unsigned awaits = 0;
   std::size_t read_bytes_max = SIZE_MAX;  // by one read, of those that come by bring()
 

@@ -41,7 +41,7 @@ struct Rig : ForwardRig {
   }
 };
 
-TEST(Waits, ABufferThatIsNotFreeIsWaitedFor) {
+TEST(Waits, AMessageWaitsForAFreeBuffer) {
   Rig rig({.buffers = {{1, 1, 1}}, .tunables = {.peer_buffer_credits = 8}});
   ASSERT_EQ(rig.forward(kClient, kServer, 100, {1, 1}), RxVerdict::kReceive);
   ASSERT_EQ(rig.forward(kClient, kServer, 100, {2, 1}), RxVerdict::kPark);
@@ -69,7 +69,7 @@ TEST(Waits, AClientCreditAndAHopCreditAreDifferentWaits) {
   rig.expect_conserved();
 }
 
-TEST(Waits, AMessageThatWaitsWhenItsConnectionGoesHasWaited) {
+TEST(Waits, ALostConnectionEndsTheWaitOfItsMessage) {
   Rig rig({.buffers = {{1, 1, 1}}, .tunables = {.peer_buffer_credits = 8}});
   ASSERT_EQ(rig.forward(kClient, kServer, 100, {1, 1}), RxVerdict::kReceive);
   ASSERT_EQ(rig.forward(kClient, kServer, 100, {2, 1}), RxVerdict::kPark);
@@ -80,7 +80,7 @@ TEST(Waits, AMessageThatWaitsWhenItsConnectionGoesHasWaited) {
   rig.expect_conserved();
 }
 
-TEST(Waits, ATapSeesWhereAMessageBeginsToWaitAndGoesOn) {
+TEST(Waits, ATapSeesTheBeginAndTheEndOfAWait) {
   Tracer tracer;
   std::array<TapSlot, 1> slots;
   slots[0].tap = &tracer;
@@ -93,7 +93,7 @@ TEST(Waits, ATapSeesWhereAMessageBeginsToWaitAndGoesOn) {
   rig.expect_conserved();
 }
 
-TEST(Waits, AStateIsFollowedByThoseOfItsRowAlone) {
+TEST(Waits, OnlyTheStatesOfItsRowMayFollowAState) {
   using enum ReceiveState;
   EXPECT_TRUE(kReceiveTransitions.allow(kArrived, kBufferWait));
   EXPECT_TRUE(kReceiveTransitions.allow(kBufferWait, kResumed));

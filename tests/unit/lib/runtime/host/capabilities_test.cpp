@@ -13,7 +13,7 @@
 namespace plnet::runtime {
 namespace {
 
-// Of this process, as its status says: "CapEff", "CapBnd".
+// A set of capabilities in the status of this process: "CapEff", "CapBnd".
 std::uint64_t set_named(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -22,9 +22,9 @@ std::uint64_t set_named(const std::string& name) {
   return ~0ULL;
 }
 
-// In a process of its own, since there is no way back.
+// Runs in a process of its own: capabilities do not come back.
 TEST(Capabilities, AllOthersAreGivenUpForGood) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root has some";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has capabilities";
   const std::uint64_t before = set_named("CapEff");
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

@@ -124,7 +124,7 @@ TEST(CpuClaims, NothingStaysOfAKilledProcess) {
   ::close(ends[1]);
 }
 
-// What a process of that user returns; 0 is well.
+// The exit status of a process of that user; 0: success.
 template <class Body>
 int as_user(uid_t user, Body&& body) {
   const pid_t child = ::fork();
@@ -157,7 +157,7 @@ TEST(CpuClaims, OtherUsersSeeTheLockAndCannotTakeIt) {
             0);
 }
 
-TEST(CpuClaims, NobodyKeepsRootFromACpu) {
+TEST(CpuClaims, OtherUsersCannotKeepRootFromACpu) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   const TempDir dir;
   ASSERT_EQ(::chmod(dir.path().c_str(), 01777), 0);
@@ -179,7 +179,7 @@ TEST(CpuClaims, NobodyKeepsRootFromACpu) {
   EXPECT_EQ(answer, 'y');
   CpuClaims roots(dir.path(), "router");
   EXPECT_TRUE(roots.claim(1, ClaimMode::kExclusive));
-  // In the usual directory of root nobody else makes files.
+  // No other user can create files in the default directory of root.
   const auto refused = roots.claim(2, ClaimMode::kExclusive);
   EXPECT_TRUE(!refused && refused.error().code == Errc::kNotPermitted);
   EXPECT_TRUE(!refused && refused.error().what.find("--lock-dir") != std::string::npos);

@@ -22,7 +22,7 @@ TEST(StartTurn, OneStartsAtATime) {
   EXPECT_TRUE(StartTurn(dir.path(), Duration{}).is_ours());
 }
 
-TEST(StartTurn, AStartDoesNotNeedOne) {
+TEST(StartTurn, AStartDoesNotNeedALockFile) {
   EXPECT_FALSE(StartTurn("/nonexistent-plnet", std::chrono::hours(1)).is_ours());
   const TempDir dir;
   const auto name = dir.path() + "/plnet-start." + std::to_string(::geteuid()) + ".lock";
