@@ -134,6 +134,28 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Restarts", restart, {"lnd_o2ib.lost", "lnd_o2ib.rejected_stale"}}),
     [](const auto& which) { return which.param.name; });
 
+// --- Several shards for one peer ---
+
+// Queue pairs break, nodes restart, both sides connect at once. Odd seeds of these have nodes that
+// are alike, even ones do not.
+TEST(O2ibLanedSite, MessagesOfOnePeerPassOverSeveralShards) {
+  for (const std::uint64_t seed : {2U, 3U}) {
+    SiteConfig site = calm_site().with_seed(seed);
+    site.shards = {4, 2};
+    site.weather = Weather::kRough;
+    site.faults.kills = 2;
+    site.traffic.size_min = 1000;
+    reset_and_stall(site);
+    const SiteReport report = run_site(site);
+    ASSERT_EQ(report.violation, "") << "seed " << seed;
+    std::uint64_t crossed_lane = 0;
+    for (const auto& [name, count] : report.causes)
+      crossed_lane += name == "crossed_lane" ? count : 0;
+    EXPECT_GT(crossed_lane, 50U) << "seed " << seed;
+    EXPECT_GT(counted(report, "lnd_o2ib.lost"), 0U) << "seed " << seed;
+  }
+}
+
 // --- All together ---
 
 TEST(O2ibRoutedSite, ABadDayBetweenTcpAndO2ibIsSurvived) {

@@ -46,6 +46,20 @@ void vary(O2ibLndConfig& config, std::uint64_t seed, std::uint32_t node) {
 
 }  // namespace
 
+O2ibNet::O2ibNet(const NodeNetSetup& setup)
+    : setup_(setup),
+      copier_(setup.wires.lazy),
+      lanes_(std::vector<std::uint16_t>(setup.lcores.size(), 0)) {
+  std::vector<Doorbell*> doorbells;
+  for (const auto& lcore : setup.lcores)
+    doorbells.push_back(lcore.get());
+  lanes_.set_doorbells(doorbells);
+}
+
+O2ibNet::~O2ibNet() {
+  turn_down_all();
+}
+
 std::uint64_t O2ibNet::bytes_of_shard(const NetInterface& of, const NetLimits& limits) {
   return o2iblnd::message_memory_bytes(config_of(of, limits));
 }
@@ -63,6 +77,7 @@ std::unique_ptr<Lnd> O2ibNet::make_lnd(const NetInterface& of, const Ni& /*ni*/,
   config.message_memory = {of.memory.arena,
                            of.memory.offset + shard * bytes_of_shard(of, setup_.limits)};
   if (setup_.is_lazy) config.copier = &copier_;
+  config.lanes = lanes_.end(shard);
   config.start = setup_.start;
   const std::uint64_t place = of.number * 4096 + std::uint64_t{setup_.node} * 64 + shard;
   ports_.push_back(std::make_unique<O2ibPort>(
@@ -96,19 +111,55 @@ O2ibPort* O2ibNet::home_of(const O2ibPort& at, const o2iblnd::Ipv4Endpoint& from
   return shard ? port_on(at.interface(), *shard) : nullptr;
 }
 
+// A lane is an LND's on its shard; one that has gone answers with that.
+void O2ibNet::hear(o2iblnd::LaneEnd& end, const o2iblnd::LaneNote& note) {
+  const auto found = std::ranges::find_if(ports_, [&](const auto& port) {
+    return port->shard() == end.shard() && port->nid() == note.lane->local;
+  });
+  O2ibPort* const port = found == ports_.end() ? nullptr : found->get();
+  if (port != nullptr && port->hear(note)) return;
+  if (port != nullptr && note.word == o2iblnd::LaneWord::kTake) port->turn_down(note.lane->request);
+  end.answer_for_nobody(note);
+}
+
+// Requests on their way from one shard to another.
+void O2ibNet::turn_down_all() {
+  for (const auto& port : ports_) {
+    o2iblnd::LaneEnd* const end = lanes_.end(port->shard());
+    const auto turn_down = [&port](const o2iblnd::LaneNote& note) {
+      if (note.word == o2iblnd::LaneWord::kTake) port->turn_down(note.lane->request);
+    };
+    while (end != nullptr && end->collect(turn_down) > 0) {
+    }
+  }
+}
+
+bool O2ibNet::idle() {
+  for (ShardId shard = 0; shard < setup_.lcores.size(); ++shard) {
+    const o2iblnd::LaneEnd* const end = lanes_.end(shard);
+    if (end != nullptr && !end->empty()) return false;
+  }
+  return true;
+}
+
 void O2ibNet::close() {
+  turn_down_all();
   for (const auto& port : ports_)
     port->close();
 }
 
 unsigned O2ibNet::poll(ShardId shard, Instant now) {
   unsigned work = 0;
+  if (o2iblnd::LaneEnd* const end = lanes_.end(shard))
+    work += end->collect([&](const o2iblnd::LaneNote& note) { hear(*end, note); });
   for (const auto& port : ports_)
     work += port->shard() == shard ? port->poll(now) : 0;
   return work;
 }
 
 Instant O2ibNet::next_deadline(ShardId shard) {
+  const o2iblnd::LaneEnd* const end = lanes_.end(shard);
+  if (end != nullptr && !end->empty()) return Instant::min();
   Instant next = Instant::max();
   for (const auto& port : ports_) {
     if (port->shard() == shard) next = std::min(next, port->next_deadline());

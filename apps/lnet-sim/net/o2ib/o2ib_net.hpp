@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // o2ib of a node: each interface has a port on each shard. The one on the coordinator's shard
-// listens for all of them.
+// listens for all of them; queue pairs of one peer may lie on several.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,10 @@ namespace plnet::sim {
 
 class O2ibNet final : public NodeNet, public O2ibHomes {
  public:
-  explicit O2ibNet(const NodeNetSetup& setup) : setup_(setup), copier_(setup.wires.lazy) {}
+  explicit O2ibNet(const NodeNetSetup& setup);
+  ~O2ibNet() override;
+  O2ibNet(const O2ibNet&) = delete;
+  O2ibNet& operator=(const O2ibNet&) = delete;
 
   [[nodiscard]] static std::uint64_t bytes_of_shard(const NetInterface& of,
                                                     const NetLimits& limits);
@@ -23,6 +26,7 @@ class O2ibNet final : public NodeNet, public O2ibHomes {
                                                     lnet::LndUpcalls& core,
                                                     lnet::ShardId shard) override;
   void listen(const NetInterface& at) override;
+  [[nodiscard]] bool idle() override;
   void close() override;
   unsigned poll(lnet::ShardId shard, Instant now) override;
   [[nodiscard]] Instant next_deadline(lnet::ShardId shard) override;
@@ -46,10 +50,13 @@ class O2ibNet final : public NodeNet, public O2ibHomes {
 
   [[nodiscard]] O2ibPort* home_of(const O2ibPort& at, const o2iblnd::Ipv4Endpoint& from) override;
   [[nodiscard]] O2ibPort* port_on(std::size_t interface, lnet::ShardId shard) const;
+  void hear(o2iblnd::LaneEnd& end, const o2iblnd::LaneNote& note);
+  void turn_down_all();
   [[nodiscard]] std::uint64_t sum_of(o2iblnd::O2ibCounters::Id id) const;
 
   const NodeNetSetup setup_;
   Copier copier_;
+  o2iblnd::LaneExchange lanes_;
   lnet::Node* node_ = nullptr;
   std::vector<std::unique_ptr<O2ibPort>> ports_;
 };

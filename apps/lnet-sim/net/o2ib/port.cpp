@@ -64,6 +64,16 @@ unsigned O2ibPort::poll(Instant now) {
   return work + driver_->poll(now);
 }
 
+bool O2ibPort::hear(const o2iblnd::LaneNote& note) {
+  if (lnd_ == nullptr) return false;
+  lnd_->hear(note);
+  return true;
+}
+
+void O2ibPort::turn_down(const o2iblnd::HandedRequest& request) {
+  if (driver_) driver_->turn_down(request);
+}
+
 Instant O2ibPort::next_deadline() const {
   return faults_ ? faults_->next_deadline() : Instant::max();
 }

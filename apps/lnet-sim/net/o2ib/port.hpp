@@ -58,6 +58,10 @@ class O2ibPort final : public o2iblnd::VerbsEvents {
   [[nodiscard]] lnet::ShardId shard() const { return shard_; }
   [[nodiscard]] const lnet::Nid& nid() const { return config_.nid; }
   unsigned poll(Instant now);
+  // About a queue pair on another shard than its peer's home. False: there is no LND.
+  [[nodiscard]] bool hear(const o2iblnd::LaneNote& note);
+  // Nobody is to have the request.
+  void turn_down(const o2iblnd::HandedRequest& request);
   [[nodiscard]] Instant next_deadline() const;
   void calm();
   void set_device(bool up);
