@@ -218,8 +218,12 @@ std::optional<std::string> Verifier::look_at_arithmetic(const BpfInstruction& on
   if ((reads_target && target(one).is_pointer()) || (by_register && source(one).is_pointer())) {
     return move_pointer(one, operation);
   }
+  const bool divides = operation == kDivide || operation == kRemainder;
+  // librte_bpf's machine code for it divides by a register that it has not set: r0 and r3 of DPDK
+  // 22.11 (lib/bpf/bpf_jit_x86.c: emit_div()).
+  if (divides && by_register && (one.registers & 0x0fU) == one.registers >> 4U)
+    return "a register is divided by itself";
   if (!by_register) {
-    const bool divides = operation == kDivide || operation == kRemainder;
     if (divides && one.immediate == 0) return "a division by zero";
     const bool shifts = operation == kLeft || operation == kRight || operation == kRightSigned;
     if (shifts && (one.immediate < 0 || one.immediate >= (wide ? 64 : 32))) {

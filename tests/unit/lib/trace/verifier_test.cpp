@@ -105,6 +105,8 @@ TEST(TraceVerifier, NamesInstructionAndReason) {
        "instruction 0: only numbers can be stored: the register is not set, or is a pointer"},
       {{{.code = 0x85, .immediate = 1}, kReturn}, "instruction 0: functions cannot be called"},
       {{set_r0(1), {.code = 0x37, .registers = 0}, kReturn}, "instruction 1: a division by zero"},
+      {{set_r0(1), {.code = 0x9c, .registers = 0}, kReturn},
+       "instruction 1: a register is divided by itself"},
       {{set_r0(1), {.code = 0x67, .registers = 0, .immediate = 64}, kReturn},
        "instruction 1: a shift by more bits than there are"},
       {{{.code = bpf::kMove, .registers = 0x0a}, kReturn},
