@@ -135,7 +135,7 @@ STAGES = [
     Stage("tidy", 25, "clang-tidy over lib, drivers, node and apps", TidyJob(), gate=False),
     Stage("search", 12, "fuzz targets search from their corpora", SearchJob(ASAN, "fuzz targets", programs_of("search"), ["search"]),
           gate=False),
-    Stage("soak", 12, "two routers under traffic and faults, for minutes", end_to_end("soak"), gate=False),
+    Stage("soak", 20, "two routers under traffic and faults, for minutes; o2ib nodes in emulated guests", end_to_end("soak"), gate=False),
     # Not beside the soak: it is CPU time that is measured, and an emulated machine is slow enough by itself.
     Stage("pin", 15, "lnet-pin finds a planted effect here and in a guest with two NUMA nodes; CPU time of its harness",
           Job(GCC, "programs", product, ["pin"], processes=1), gate=False),

@@ -15,7 +15,7 @@ PACKAGE = "linux-image-amd64"
 BUSYBOX = pathlib.Path("/bin/busybox")
 # Those that nothing else depends on; the kernel asks for crc32_generic only at run time.
 ROOT_MODULES = ("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay", "crc32_generic")
-MODULES = (*ROOT_MODULES, "virtio_net", "rdma_rxe", "rdma_ucm", "ib_uverbs")
+MODULES = (*ROOT_MODULES, "virtio_net", "veth", "rdma_rxe", "rdma_ucm", "ib_uverbs")
 DOWNLOAD_TIMEOUT_S = 120
 
 

@@ -63,13 +63,13 @@ class Guest:
         # Emulated timers are late on a busy host: the kernel must not take that for broken hardware.
         words = f"console=ttyS0 quiet panic=-1 mitigations=off no_timer_check plnet.agent={HERE / 'guest_agent.py'}"
         return [
-            QEMU, "-M", "q35", "-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,la57=off", "-m", "1024", "-smp", "2",
+            QEMU, "-M", "q35", "-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,la57=off", "-m", "2048", "-smp", "2",
             "-nodefaults", "-no-reboot", "-display", "none", "-serial", f"file:{self.console}",
             "-kernel", str(image), "-initrd", str(initial), "-append", words,
             "-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
             "-device", "virtio-9p-pci,fsdev=root,mount_tag=host",
             "-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,path={self.folder / self.name}.agent",
-            "-device", "virtserialport,chardev=agent,nr=1",
+            "-device", "virtserialport,chardev=agent,nr=1", "-qmp", f"unix:{self.folder / self.name}.qmp,server=on,wait=off",
             "-netdev", f"dgram,id=wire,local.type=unix,local.path={wire(self.name)},remote.type=unix,remote.path={wire(other)}",
             "-device", f"virtio-net-pci,netdev=wire,mac=02:00:00:99:00:0{'ab'.index(self.name) + 1}"]
 
@@ -118,6 +118,17 @@ class Guest:
 
     def console_text(self):
         return self.console.read_text(errors="replace")
+
+    def set_carrier(self, up):
+        """As a cable that is pulled and put back. The interface stays up, as the administrator sees it."""
+        with socket.socket(socket.AF_UNIX) as emulator:
+            emulator.connect(str(self.folder / f"{self.name}.qmp"))
+            with emulator.makefile("rb") as lines:
+                lines.readline()  # its greeting
+                for command in ({"execute": "qmp_capabilities"}, {"execute": "set_link", "arguments": {"name": "wire", "up": up}}):
+                    emulator.sendall(json.dumps(command).encode() + b"\n")
+                    answer = next(each for each in map(json.loads, lines) if "event" not in each)
+                    assert "return" in answer, answer
 
     def set_up(self):
         """The wire, and the RDMA device on it."""
