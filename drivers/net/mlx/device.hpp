@@ -82,6 +82,10 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   [[nodiscard]] const o2iblnd::DeviceLimits& limits() const override { return adapter_.limits(); }
   [[nodiscard]] CounterView counters() const override { return stats_.view(); }
 
+  [[nodiscard]] std::optional<o2iblnd::HandedRequest> give_away(QueuePairId request) override;
+  [[nodiscard]] Result<QueuePairId> take_over(const o2iblnd::HandedRequest& request) override;
+  void turn_down(const o2iblnd::HandedRequest& request) override;
+
   // Cold. Takes a request that was told and not answered away from this device, for adopt() of
   // another one on its own shard. Nothing: it is gone.
   [[nodiscard]] std::optional<HandedRequest> hand_over(QueuePairId request);
@@ -131,6 +135,8 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   unsigned read_events();
   void take(const CmEvent& event);
   void take_request(const HandedRequest& request);
+  // Null: turned down, all connections are in use.
+  [[nodiscard]] Connection* keep(const HandedRequest& request);
   void take_of(Connection& connection, const CmEvent& event);
   void resolve_route(Connection& connection);
   void send_request(Connection& connection);

@@ -55,17 +55,24 @@ void Device::take(const CmEvent& event) {
 }
 
 void Device::take_request(const HandedRequest& request) {
+  const Connection* const connection = keep(request);
+  if (connection == nullptr) return;
+  events_.on_connect_request(connection->name, request.from, request.to, request.bytes());
+}
+
+Connection* Device::keep(const HandedRequest& request) {
   Connection* const connection = connections_.take();
   if (connection == nullptr) {
     stats_.add(Id::kRequestsRefused);
-    return discard(request);
+    discard(request);
+    return nullptr;
   }
   stats_.add(Id::kRequests);
   connection->state = State::kRequested;
   connection->id = request.id;
   connection->request = request;
   IdWord(inbox_, connection->name).put_on(*request.id);
-  events_.on_connect_request(connection->name, request.from, request.to, request.bytes());
+  return connection;
 }
 
 void Device::take_of(Connection& connection, const CmEvent& event) {

@@ -45,6 +45,14 @@ void set_options(rdma_cm_id* id, const ConnectParameters& parameters) {
   (void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &service, sizeof service);
 }
 
+HandedRequest mlx_request(const o2iblnd::HandedRequest& request) {
+  return {.id = static_cast<rdma_cm_id*>(request.handle),
+          .from = request.from,
+          .to = request.to,
+          .data_bytes = request.data_bytes,
+          .data = request.data};
+}
+
 }  // namespace
 
 Result<QueuePairId> Device::connect(const Ipv4Endpoint& local, const Ipv4Endpoint& remote,
@@ -171,6 +179,26 @@ std::optional<HandedRequest> Device::hand_over(QueuePairId request) {
 // The peer may have withdrawn the request on the way: accept() then reports an error.
 void Device::adopt(const HandedRequest& request) {
   take_request(request);
+}
+
+std::optional<o2iblnd::HandedRequest> Device::give_away(QueuePairId request) {
+  const auto handed = hand_over(request);
+  if (!handed) return std::nullopt;
+  return o2iblnd::HandedRequest{.handle = handed->id,
+                                .from = handed->from,
+                                .to = handed->to,
+                                .data_bytes = static_cast<std::uint32_t>(handed->data_bytes),
+                                .data = handed->data};
+}
+
+Result<QueuePairId> Device::take_over(const o2iblnd::HandedRequest& request) {
+  const Connection* const connection = keep(mlx_request(request));
+  if (connection == nullptr) return std::unexpected(Errc::kNoMemory);
+  return connection->name;
+}
+
+void Device::turn_down(const o2iblnd::HandedRequest& request) {
+  discard(mlx_request(request));
 }
 
 void Device::discard(const HandedRequest& request) {

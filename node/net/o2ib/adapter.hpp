@@ -21,16 +21,8 @@
 
 namespace plnet::node {
 
-// A request to connect on its way from the shard that listens to the one of its peer.
-struct O2ibRequest {
-  void* handle = nullptr;  // the adapter's
-  o2iblnd::Ipv4Endpoint from;
-  o2iblnd::Ipv4Endpoint to;
-  std::uint32_t data_bytes = 0;
-  std::array<std::byte, o2iblnd::kConnectDataBytesMax> data{};
-
-  [[nodiscard]] std::span<const std::byte> bytes() const { return {data.data(), data_bytes}; }
-};
+// On its way from the shard that listens to the one of its peer.
+using O2ibRequest = o2iblnd::HandedRequest;
 
 // Queue pairs of one user on one shard.
 class O2ibQueuePairs {

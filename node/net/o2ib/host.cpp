@@ -32,9 +32,12 @@ constexpr std::string_view kRemoved =
 
 }  // namespace
 
-O2ibHost::O2ibHost(Parts parts) : parts_(std::move(parts)), seats_(parts_.room), doors_(*this) {
-  for (std::size_t shard = 0; shard < parts_.cpt_of_shard.size(); ++shard)
+O2ibHost::O2ibHost(Parts parts)
+    : parts_(std::move(parts)), seats_(parts_.room), doors_(*this), lanes_(parts_.cpt_of_shard) {
+  for (unsigned shard = 0; shard < parts_.cpt_of_shard.size(); ++shard) {
     places_.push_back(std::make_unique<O2ibPlace>());
+    places_.back()->set_lanes(lanes_.end(shard), *this);
+  }
   places_[0]->set_doors(doors_, *this);
 }
 
@@ -96,6 +99,7 @@ void O2ibHost::connect(const LnetShard& first, std::span<Doorbell* const> doorbe
   first_ = &first;
   for (std::size_t shard = 0; shard < places_.size(); ++shard)
     places_[shard]->set_doorbell(*doorbells[shard]);
+  lanes_.set_doorbells(doorbells);
 }
 
 void O2ibHost::add_metrics(runtime::Metrics& metrics) {

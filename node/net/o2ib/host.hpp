@@ -25,7 +25,10 @@
 
 namespace plnet::node {
 
-class O2ibHost final : public FamilyHost, private O2ibHomes, private O2ibEvents {
+class O2ibHost final : public FamilyHost,
+                       private O2ibHomes,
+                       private O2ibEvents,
+                       private O2ibAdapters {
  public:
   struct Parts {
     std::vector<std::uint16_t> cpt_of_shard;
@@ -58,7 +61,7 @@ class O2ibHost final : public FamilyHost, private O2ibHomes, private O2ibEvents 
   // one after its removal.
   [[nodiscard]] Outcome<void> open_adapter(std::uint32_t address);
   // Any thread. The one opened last; null: none.
-  [[nodiscard]] O2ibAdapter* adapter(std::uint32_t address) const;
+  [[nodiscard]] O2ibAdapter* adapter(std::uint32_t address) const override;
 
   // FamilyHost.
   [[nodiscard]] Pollable* on_shard(unsigned shard) override { return places_[shard].get(); }
@@ -113,6 +116,7 @@ class O2ibHost final : public FamilyHost, private O2ibHomes, private O2ibEvents 
   std::atomic<std::size_t> adapter_count_{0};
   O2ibSeats seats_;
   O2ibDoors doors_;
+  o2iblnd::LaneExchange lanes_;
   std::vector<std::unique_ptr<O2ibPlace>> places_;
   AddressLinks links_;
   runtime::Metrics* metrics_ = nullptr;

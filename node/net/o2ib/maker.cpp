@@ -73,6 +73,7 @@ class O2ibMaker final : public NetworkMaker {
     config.nid = ni.nid;
     config.incarnation = incarnation_of(ni.incarnation);
     config.message_memory = ground.share.memory;
+    config.lanes = host_.place(shard).lanes();
     config.gate = ground.gate.get();
     config.complaints = &host_.place(shard).complaints();
     config.start = setup_.clock->now();

@@ -14,6 +14,7 @@ O2ibNi::O2ibNi(O2ibPlace& place, O2ibGround ground, const o2iblnd::O2ibLndConfig
     : O2ibGround(std::move(ground)),
       O2ibLnd(config, core, share.pairs->driver()),
       nid_(config.nid),
+      incarnation_(config.incarnation),
       place_(place) {
   share.relay->attach(*this);
   place_.nis_.push_back(this);
@@ -28,6 +29,9 @@ O2ibPlace::~O2ibPlace() {
   O2ibArrival arrival;
   while (arrivals_.pop(arrival))
     arrival.adapter->discard(arrival.request);
+  if (lanes_ == nullptr) return;
+  while (lanes_->collect([this](const o2iblnd::LaneNote& note) { turn_down(note); }) > 0) {
+  }
 }
 
 bool O2ibPlace::bring(const O2ibArrival& arrival) {
@@ -51,8 +55,31 @@ unsigned O2ibPlace::take_arrivals() {
   return count;
 }
 
+// Both ends of a lane name it by its place in an LND: words go to the one that gave it that place.
+// The interface may not be here yet, or no longer.
+unsigned O2ibPlace::hear_of_lanes() {
+  if (lanes_ == nullptr) return 0;
+  return lanes_->collect([this](const o2iblnd::LaneNote& note) {
+    const auto there = std::ranges::find_if(nis_, [&note](const O2ibNi* each) {
+      return each->nid() == note.lane->local && each->incarnation() == note.lane->own_incarnation;
+    });
+    if (there != nis_.end()) return (*there)->hear(note);
+    turn_down(note);
+    lanes_->answer_for_nobody(note);
+  });
+}
+
+// The request that it brings, if any.
+void O2ibPlace::turn_down(const o2iblnd::LaneNote& note) {
+  if (note.word != o2iblnd::LaneWord::kTake) return;
+  counters_.add(Id::kHomeless);
+  O2ibAdapter* const adapter = adapters_->adapter(note.lane->local.address32());
+  if (adapter != nullptr) adapter->discard(note.lane->request);
+}
+
 unsigned O2ibPlace::poll(Instant now) {
   unsigned work = arrivals_.empty() ? 0 : take_arrivals();
+  work += hear_of_lanes();
   if (events_ != nullptr) {
     look_again_at_ = now + kEventInterval;
     work += events_->poll_events(now);
@@ -68,7 +95,7 @@ bool O2ibPlace::woken_by_doorbell() const {
 }
 
 Instant O2ibPlace::next_deadline() const {
-  if (!arrivals_.empty()) return Instant::min();
+  if (!arrivals_.empty() || (lanes_ != nullptr && !lanes_->empty())) return Instant::min();
   Instant next = events_ != nullptr && events_->has_devices() ? look_again_at_ : Instant::max();
   if (doors_ != nullptr) next = std::min(next, doors_->next_deadline());
   for (O2ibNi* const ni : nis_)

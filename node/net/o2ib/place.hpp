@@ -32,6 +32,14 @@ class O2ibEvents {
   [[nodiscard]] virtual bool has_devices() const = 0;
 };
 
+// The devices of a node, by the address of their interface.
+class O2ibAdapters {
+ public:
+  virtual ~O2ibAdapters() = default;
+  // Any thread. Null: not opened.
+  [[nodiscard]] virtual O2ibAdapter* adapter(std::uint32_t address) const = 0;
+};
+
 // The access rules of the node, for the LND of one NI on one shard.
 class O2ibGate final : public o2iblnd::PeerGate {
  public:
@@ -63,12 +71,14 @@ class O2ibNi final : private O2ibGround, public o2iblnd::O2ibLnd {
 
   unsigned poll(Instant now) { return share.pairs->pollable().poll(now); }
   [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
+  [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
   [[nodiscard]] O2ibQueuePairs& pairs() { return *share.pairs; }
   // The state of its network interface, beside the device's own.
   void set_link(bool up) { share.relay->set_link(up); }
 
  private:
   const lnet::Nid nid_;
+  const std::uint64_t incarnation_;
   O2ibPlace& place_;
 };
 
@@ -99,6 +109,11 @@ class O2ibPlace final : public Pollable {
     events_ = &events;
   }
   void set_doorbell(Doorbell& doorbell) { doorbell_ = &doorbell; }
+  // No lanes: the shard is alone in its CPT.
+  void set_lanes(o2iblnd::LaneEnd* lanes, const O2ibAdapters& adapters) {
+    lanes_ = lanes;
+    adapters_ = &adapters;
+  }
 
   // The shard of the listeners. False: too many are on their way.
   [[nodiscard]] bool bring(const O2ibArrival& arrival);
@@ -113,6 +128,7 @@ class O2ibPlace final : public Pollable {
   [[nodiscard]] const std::vector<O2ibNi*>& nis() const { return nis_; }
   // Null: no such NI here. Of one that is being replaced there are two: this is the one that stays.
   [[nodiscard]] O2ibNi* ni(const lnet::Nid& nid) const;
+  [[nodiscard]] o2iblnd::LaneEnd* lanes() const { return lanes_; }
   [[nodiscard]] O2ibComplaints& complaints() { return complaints_; }
   [[nodiscard]] CounterView counters() const { return counters_.view(); }
 
@@ -121,11 +137,15 @@ class O2ibPlace final : public Pollable {
   using Id = O2ibPlaceTable::Id;
 
   unsigned take_arrivals();
+  unsigned hear_of_lanes();
+  void turn_down(const o2iblnd::LaneNote& note);
 
   Counters<O2ibPlaceTable> counters_;
   O2ibComplaints complaints_;
   SpscRing<O2ibArrival> arrivals_{kArrivalsMax};
   Doorbell* doorbell_ = nullptr;
+  o2iblnd::LaneEnd* lanes_ = nullptr;  // null: none
+  const O2ibAdapters* adapters_ = nullptr;
   O2ibDoors* doors_ = nullptr;  // null, like the next one, on all other shards
   O2ibEvents* events_ = nullptr;
   Instant look_again_at_{};   // time of the next look for events
