@@ -71,8 +71,7 @@ struct PostedChain {
   std::uint32_t mapped = 0;  // mappings of its payload
 };
 
-// A request to connect on its way from the device that heard it to another one of the adapter.
-// A request that is handed to another shard. Its holder owns the identifier.
+// A connect request that is handed to another shard. Its holder owns the identifier.
 struct HandedRequest {
   rdma_cm_id* id = nullptr;
   o2iblnd::Ipv4Endpoint from;

@@ -135,7 +135,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   unsigned read_events();
   void take(const CmEvent& event);
   void take_request(const HandedRequest& request);
-  // Null: turned down, all connections are in use.
+  // Null: all connections are in use, and the request is rejected.
   [[nodiscard]] Connection* keep(const HandedRequest& request);
   void take_of(Connection& connection, const CmEvent& event);
   void resolve_route(Connection& connection);

@@ -191,8 +191,10 @@ std::optional<o2iblnd::HandedRequest> Device::give_away(QueuePairId request) {
                                 .data = handed->data};
 }
 
+// Like adopt(), but without the report: the caller knows the request.
 Result<QueuePairId> Device::take_over(const o2iblnd::HandedRequest& request) {
-  const Connection* const connection = keep(mlx_request(request));
+  const HandedRequest handed = mlx_request(request);
+  const Connection* const connection = keep(handed);
   if (connection == nullptr) return std::unexpected(Errc::kNoMemory);
   return connection->name;
 }

@@ -21,7 +21,7 @@
 
 namespace plnet::node {
 
-// On its way from the shard that listens to the one of its peer.
+// A connect request on its way from the listening shard to the home of its peer.
 using O2ibRequest = o2iblnd::HandedRequest;
 
 // Queue pairs of one user on one shard.

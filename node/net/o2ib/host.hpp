@@ -60,7 +60,7 @@ class O2ibHost final : public FamilyHost,
   // The admin thread: the device behind this address, opened by the first call, and by the first
   // one after its removal.
   [[nodiscard]] Outcome<void> open_adapter(std::uint32_t address);
-  // Any thread. The one opened last; null: none.
+  // Any thread. The adapter opened last for the address; null: none.
   [[nodiscard]] O2ibAdapter* adapter(std::uint32_t address) const override;
 
   // FamilyHost.

@@ -55,8 +55,8 @@ unsigned O2ibPlace::take_arrivals() {
   return count;
 }
 
-// Both ends of a lane name it by its place in an LND: words go to the one that gave it that place.
-// The interface may not be here yet, or no longer.
+// A lane belongs to one life of an interface, which its incarnation names. This shard may not have
+// that interface yet, or not any more: then the lane ends.
 unsigned O2ibPlace::hear_of_lanes() {
   if (lanes_ == nullptr) return 0;
   return lanes_->collect([this](const o2iblnd::LaneNote& note) {
@@ -69,7 +69,7 @@ unsigned O2ibPlace::hear_of_lanes() {
   });
 }
 
-// The request that it brings, if any.
+// Rejects the connect request that a note brings. Other notes bring none.
 void O2ibPlace::turn_down(const o2iblnd::LaneNote& note) {
   if (note.word != o2iblnd::LaneWord::kTake) return;
   counters_.add(Id::kHomeless);

@@ -32,11 +32,11 @@ class O2ibEvents {
   [[nodiscard]] virtual bool has_devices() const = 0;
 };
 
-// The devices of a node, by the address of their interface.
+// The adapters of a node, by the address of their interface.
 class O2ibAdapters {
  public:
   virtual ~O2ibAdapters() = default;
-  // Any thread. Null: not opened.
+  // Any thread. The adapter opened last for the address; null: none.
   [[nodiscard]] virtual O2ibAdapter* adapter(std::uint32_t address) const = 0;
 };
 
@@ -109,7 +109,7 @@ class O2ibPlace final : public Pollable {
     events_ = &events;
   }
   void set_doorbell(Doorbell& doorbell) { doorbell_ = &doorbell; }
-  // No lanes: the shard is alone in its CPT.
+  // Called before polling starts. Null: the shard is alone in its CPT and has no lanes.
   void set_lanes(o2iblnd::LaneEnd* lanes, const O2ibAdapters& adapters) {
     lanes_ = lanes;
     adapters_ = &adapters;
@@ -144,7 +144,7 @@ class O2ibPlace final : public Pollable {
   O2ibComplaints complaints_;
   SpscRing<O2ibArrival> arrivals_{kArrivalsMax};
   Doorbell* doorbell_ = nullptr;
-  o2iblnd::LaneEnd* lanes_ = nullptr;  // null: none
+  o2iblnd::LaneEnd* lanes_ = nullptr;
   const O2ibAdapters* adapters_ = nullptr;
   O2ibDoors* doors_ = nullptr;  // null, like the next one, on all other shards
   O2ibEvents* events_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words about queue pairs on other shards than their peer's home, where their NI is not.
+// Words about lanes that a shard takes when it does not have their NI.
 #include <array>
 #include <memory>
 #include <optional>
@@ -52,7 +52,7 @@ TEST_F(O2ibLaneWords, AreAnsweredAndRequestsTurnedDown) {
   EXPECT_EQ(wire.discarded, 1U);
 }
 
-TEST_F(O2ibLaneWords, ThatNobodyHasHeardAtTheEndHaveTheirRequestsTurnedDown) {
+TEST_F(O2ibLaneWords, UnreadAtTheEndHaveTheirRequestsTurnedDown) {
   o2iblnd::Lane& lane = *host->place(1).lanes()->take(2);
   lane.local = nid;
   host->place(1).lanes()->say(lane, o2iblnd::LaneWord::kTake);
