@@ -69,13 +69,16 @@ void MessageTally::add(const lnet::ShardCore& core, const lnet::Message& message
   ++report_.leaving[static_cast<std::size_t>(state)];
   if (!has_begin(state)) return;
   const bool is_forwarded = message.answers != nullptr && message.answers->forwarded;
-  keep({.source = message.header.source,
+  // The header has no source before a path is chosen, and a message in quarantine keeps no hop.
+  const bool has_source = is_forwarded || message.ni != nullptr;
+  const bool has_hop = message.hop != nullptr && state != SendState::kQuarantine;
+  keep({.source = has_source ? message.header.source : lnet::kNoNid,
         .destination = is_forwarded ? message.header.destination : message.target.nid,
         .type = message.header.type,
         .bytes = message.header.payload_length,
         .state = name_of(state),
         .age = core.now - message.since.get(),
-        .hop = message.hop == nullptr ? lnet::kNoNid : message.hop->nid,
+        .hop = has_hop ? message.hop->nid : lnet::kNoNid,
         .shard = core.id});
 }
 

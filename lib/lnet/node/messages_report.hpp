@@ -26,7 +26,7 @@ struct WaitReport {
 
 // A message that waits, or that its LND has.
 struct StandingMessage {
-  Nid source;
+  Nid source;  // any: no path was chosen yet
   Nid destination;
   MessageType type = MessageType::kPut;
   std::uint32_t bytes = 0;

@@ -51,15 +51,19 @@ Json states_to_json(std::span<const std::uint64_t> counts,
   return states;
 }
 
+Json nid_to_json(const lnet::Nid& nid) {
+  return nid.is_any() ? Json{} : Json(text_of(nid));
+}
+
 Json standing_to_json(const lnet::StandingMessage& message) {
   const auto age = std::chrono::floor<std::chrono::microseconds>(message.age).count();
-  return object_of({{"source", text_of(message.source)},
+  return object_of({{"source", nid_to_json(message.source)},
                     {"destination", text_of(message.destination)},
                     {"type", std::string(type_name(message.type))},
                     {"bytes", message.bytes},
                     {"state", std::string(message.state)},
                     {"usec", std::max<std::int64_t>(age, 0)},
-                    {"next hop", message.hop.is_any() ? Json{} : Json(text_of(message.hop))},
+                    {"next hop", nid_to_json(message.hop)},
                     {"shard", message.shard}});
 }
 

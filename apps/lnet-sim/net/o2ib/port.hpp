@@ -60,7 +60,7 @@ class O2ibPort final : public o2iblnd::VerbsEvents {
   unsigned poll(Instant now);
   // About a queue pair on another shard than its peer's home. False: there is no LND.
   [[nodiscard]] bool hear(const o2iblnd::LaneNote& note);
-  // Nobody is to have the request.
+  // Rejects a connect request that no port takes.
   void turn_down(const o2iblnd::HandedRequest& request);
   [[nodiscard]] Instant next_deadline() const;
   void calm();
