@@ -76,12 +76,17 @@ def chain(guest, programs):
 def check(guest, programs, config):
     """A node with the recommended placement is found to be placed well."""
     socket = "/tmp/placed.sock"
+    guest.must("mkdir", "/tmp/placed")
     node = guest.ask("start", log="/tmp/placed.log", words=[
         str(programs / "lnet-router"), "--config", config, "--socket", socket, "--lock-dir", "/tmp/placed", "--instance", "placed",
         "--idle", "sleep"])
-    ready = f"for i in $(seq {READY_LOOKS}); do grep -q event=ready /tmp/placed.log && exit 0; sleep 1; done; cat /tmp/placed.log; exit 1"
+    ready = (f"for i in $(seq {READY_LOOKS}); do grep -qE 'event=ready|^lnet-router: ' /tmp/placed.log && break; sleep 1; done; "
+             "grep event=ready /tmp/placed.log || { cat /tmp/placed.log; exit 1; }")
     guest.must("sh", "-c", ready, timeout_s=2 * READY_LOOKS)
-    found = json.loads(guest.must(programs / "lnet-pin", "check", "--socket", socket, "--results", "/tmp/guest", "--json"))["findings"]
+    done = guest.run(programs / "lnet-pin", "check", "--socket", socket, "--results", "/tmp/guest", "--json")
+    found = json.loads(done.stdout)["findings"]
+    assert done.returncode == 3 and [each["text"] for each in found if each["warning"]] == [
+        "cpt 0: memory is on node 1, but CPUs 0 are on node 0 (distance 21)"], (done.returncode, found)
     assert any("the node is placed like p" in each["text"] for each in found), found
     guest.ask("signal", pid=node["pid"], signal=signal.SIGTERM)
     guest.ask("wait", pid=node["pid"], limit_s=guests.CALL_TIMEOUT_S)
