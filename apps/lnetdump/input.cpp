@@ -42,10 +42,21 @@ class Mapping {
   [[nodiscard]] std::span<const std::byte> bytes() const {
     return {static_cast<const std::byte*>(at_), size_};
   }
+  // Memory stays bounded by kReleaseBytes for a file of any size: the page cache may keep what was
+  // read, this process does not.
+  void release_before(std::size_t position) {
+    if (position < released_ + kReleaseBytes) return;
+    const std::size_t end = position / kReleaseBytes * kReleaseBytes;
+    ::madvise(static_cast<std::byte*>(at_) + released_, end - released_, MADV_DONTNEED);
+    released_ = end;
+  }
 
  private:
+  static constexpr std::size_t kReleaseBytes = 16U << 20U;  // a multiple of any page
+
   std::size_t size_;
   void* at_;
+  std::size_t released_ = 0;
 };
 
 // kMore: all that there was is read.
@@ -95,11 +106,19 @@ Outcome<InputEnd> read_packets(const std::string& path, const OnPacket& packet,
   if (!S_ISREG(facts.st_mode) || facts.st_size == 0) {
     return read_pipe(file.get(), path, packet, position);
   }
-  const Mapping mapping(file.get(), static_cast<std::size_t>(facts.st_size));
+  Mapping mapping(file.get(), static_cast<std::size_t>(facts.st_size));
   if (!mapping.is_there()) return system_error(path);
   trace::CaptureReader reader;
   std::span<const std::byte> bytes = mapping.bytes();
-  const auto step = feed(reader, bytes, path, packet, position);
+  const auto step = feed(
+      reader, bytes, path,
+      [&](const trace::Packet& each) {
+        // The packet before this one is not used any more.
+        mapping.release_before(
+            static_cast<std::size_t>(each.bytes.data() - mapping.bytes().data()));
+        return packet(each);
+      },
+      position);
   if (!step) return std::unexpected(step.error());
   return InputEnd{*step == Step::kPacket ? 0 : bytes.size()};
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/wire/header_codec.hpp"
 #include "lib/trace/file/record_comment.hpp"
 
@@ -83,10 +82,8 @@ void CaptureSource::on_pdu(const UpperPdu& pdu, const Packet& packet) {
   record.header.captured = static_cast<std::uint32_t>(record.payload.size());
   record.header.hop =
       record.header.direction == Direction::kReceived ? header->source : header->destination;
-  apply_comment(packet.comment, record.header);
-  lnet::Nid interface;
-  if (const auto nid = lnet::parse_nid(packet.interface)) interface = *nid;
-  sink_.on_record(record, interface);
+  apply_comment(packet.comment, record.header, nids_);
+  sink_.on_record(record, nids_.find(packet.interface).value_or(lnet::Nid{}));
 }
 
 }  // namespace plnet::trace

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "lib/trace/file/known_nids.hpp"
 #include "lib/trace/file/ksock_stream.hpp"
 #include "lib/trace/file/link.hpp"
 #include "lib/trace/file/packet.hpp"
@@ -58,6 +59,7 @@ class CaptureSource : private FramedSink {
   const Options options_;
   RoceStreams roce_;
   std::map<Flow, std::unique_ptr<Connection>> connections_;
+  KnownNids nids_;
   std::optional<Direction> direction_;  // of the packet at hand
   std::uint64_t refused_ = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kMark = "lnetdump";
 
-void apply(std::string_view key, std::string_view value, RecordHeader& header) {
+void apply(std::string_view key, std::string_view value, RecordHeader& header, KnownNids& nids) {
   if (key == "dir") {
     const auto direction = number_in(direction_names(), value);
     if (direction) header.direction = static_cast<Direction>(*direction);
@@ -26,7 +26,7 @@ void apply(std::string_view key, std::string_view value, RecordHeader& header) {
                             : key == "dst" ? &header.destination
                                            : nullptr;
   if (target == nullptr) return;
-  if (const auto nid = lnet::parse_nid(value)) *target = *nid;
+  if (const auto nid = nids.find(value)) *target = *nid;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::string comment_of(const RecordHeader& header) {
   return text;
 }
 
-void apply_comment(std::string_view comment, RecordHeader& header) {
+void apply_comment(std::string_view comment, RecordHeader& header, KnownNids& nids) {
   if (!comment.starts_with(kMark)) return;
   while (!comment.empty()) {
     const std::size_t blank = comment.find(' ');
@@ -53,7 +53,7 @@ void apply_comment(std::string_view comment, RecordHeader& header) {
     comment = blank == std::string_view::npos ? std::string_view() : comment.substr(blank + 1);
     const std::size_t equals = word.find('=');
     if (equals != std::string_view::npos) {
-      apply(word.substr(0, equals), word.substr(equals + 1), header);
+      apply(word.substr(0, equals), word.substr(equals + 1), header, nids);
     }
   }
 }

@@ -6,12 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "lib/trace/file/known_nids.hpp"
 #include "lib/trace/record/record.hpp"
 
 namespace plnet::trace {
 
 [[nodiscard]] std::string comment_of(const RecordHeader& header);
 // Comments of others change nothing.
-void apply_comment(std::string_view comment, RecordHeader& header);
+void apply_comment(std::string_view comment, RecordHeader& header, KnownNids& nids);
 
 }  // namespace plnet::trace

@@ -56,16 +56,20 @@ void Summary::Count::add(const Count& other) {
   dropped += other.dropped;
 }
 
-Summary::Count& Summary::row(Table& table, std::string name) {
+template <class Row>
+Row& Summary::row(Named<Row>& table, std::string name) {
   const auto found = table.find(name);
   if (found != table.end()) return found->second;
   return table[table.size() < kRowsMax ? std::move(name) : kOthers];
 }
 
-Summary::Latencies& Summary::operation(std::string name) {
-  const auto found = operations_.find(name);
-  if (found != operations_.end()) return found->second;
-  return operations_[operations_.size() < kRowsMax ? std::move(name) : kOthers];
+template <class Key, class Row>
+Row& Summary::row(Known<Key, Row>& known, const Key& key, Named<Row>& table, auto&& name) {
+  const auto found = known.find(key);
+  if (found != known.end()) return *found->second;
+  Row& named = row(table, name());
+  if (known.size() < kRowsMax) known.emplace(key, &named);
+  return named;
 }
 
 void Summary::add(const Message& message) {
@@ -74,15 +78,24 @@ void Summary::add(const Message& message) {
   total_.add(one);
   first_ns_ = std::min(first_ns_, record.time_ns);
   last_ns_ = std::max(last_ns_, record.time_ns);
-  row(pairs_, lnet::text_of(record.source) + " > " + lnet::text_of(record.destination)).add(one);
+  row(known_pairs_, Pair{record.source, record.destination}, pairs_, [&] {
+    return lnet::text_of(record.source) + " > " + lnet::text_of(record.destination);
+  }).add(one);
   const auto portal = message.record.portal();
-  row(portals_, name_or_number(message_type_names(), record.type) +
-                    (portal ? " " + name_or_number(portal_names(), *portal) : ""))
-      .add(one);
+  const Kind kind{
+      .kind = record.type, .portal = portal.value_or(0), .has_portal = portal ? 1U : 0U};
+  row(known_portals_, kind, portals_, [&] {
+    return name_or_number(message_type_names(), record.type) +
+           (portal ? " " + name_or_number(portal_names(), *portal) : "");
+  }).add(one);
 }
 
 void Summary::on_exchange(const Exchange& exchange) {
-  Latencies& latencies = operation(operation_text(exchange));
+  const Kind kind{.kind = static_cast<std::uint32_t>(exchange.kind),
+                  .number = exchange.operation,
+                  .portal = exchange.portal};
+  Latencies& latencies =
+      row(known_operations_, kind, operations_, [&] { return operation_text(exchange); });
   ++latencies.requests;
   latencies.resends += exchange.resends;
   latencies.bulk_bytes += exchange.bulk_bytes;
@@ -101,7 +114,7 @@ void Summary::merge(const Summary& other) {
   for (const auto& [name, count] : other.portals_)
     row(portals_, name).add(count);
   for (const auto& [name, theirs] : other.operations_) {
-    Latencies& ours = operation(name);
+    Latencies& ours = row(operations_, name);
     ours.requests += theirs.requests;
     ours.answered += theirs.answered;
     ours.failed += theirs.failed;

@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "lib/base/hash.hpp"
 #include "lib/base/histogram.hpp"
 #include "lib/trace/pair/pair_up.hpp"
 
@@ -51,10 +53,31 @@ class Summary : public ExchangeSink {
 
     [[nodiscard]] HistogramSnapshot times() const;
   };
-  using Table = std::map<std::string, Count>;
+  template <class Row>
+  using Named = std::map<std::string, Row>;
+  using Table = Named<Count>;
+  // Rows by numbers, so that a name is composed once and not for each message. The rows of a map
+  // stay where they are.
+  template <class Key, class Row>
+  using Known = std::unordered_map<Key, Row*, KeyHash<Key>>;
+  struct Pair {
+    lnet::Nid source;
+    lnet::Nid destination;
+    friend bool operator==(const Pair&, const Pair&) = default;
+  };
+  struct Kind {  // of a message or an exchange
+    std::uint32_t kind = 0;
+    std::uint32_t number = 0;
+    std::uint32_t portal = 0;
+    std::uint32_t has_portal = 0;
+    friend bool operator==(const Kind&, const Kind&) = default;
+  };
 
-  [[nodiscard]] static Count& row(Table& table, std::string name);
-  [[nodiscard]] Latencies& operation(std::string name);
+  template <class Row>
+  [[nodiscard]] static Row& row(Named<Row>& table, std::string name);
+  template <class Key, class Row>
+  [[nodiscard]] static Row& row(Known<Key, Row>& known, const Key& key, Named<Row>& table,
+                                auto&& name);
   [[nodiscard]] double seconds() const;
 
   Count total_;
@@ -62,7 +85,10 @@ class Summary : public ExchangeSink {
   std::uint64_t last_ns_ = 0;
   Table pairs_;
   Table portals_;
-  std::map<std::string, Latencies> operations_;
+  Named<Latencies> operations_;
+  Known<Pair, Count> known_pairs_;
+  Known<Kind, Count> known_portals_;
+  Known<Kind, Latencies> known_operations_;
 };
 
 }  // namespace plnet::trace

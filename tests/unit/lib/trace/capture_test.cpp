@@ -11,6 +11,7 @@
 
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/names/address_text.hpp"
+#include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/wire/header_codec.hpp"
 #include "lib/trace/decode/message.hpp"
 #include "lib/trace/decode/rpc_names.hpp"
@@ -277,11 +278,24 @@ TEST(TraceCapture, RoceMessagesAreBounded) {
 TEST(TraceCapture, CommentsOfOthersChangeNothing) {
   RecordHeader header = records::get({}, 1).header;
   const lnet::Nid source = header.source;
-  apply_comment("src=1.2.3.4@tcp", header);
+  KnownNids nids;
+  apply_comment("src=1.2.3.4@tcp", header, nids);
   EXPECT_EQ(header.source, source);
-  apply_comment("lnetdump src=nonsense dir=UP cause= =x hop", header);
+  apply_comment("lnetdump src=nonsense dir=UP cause= =x hop", header, nids);
   EXPECT_EQ(header.source, source);
   EXPECT_EQ(header.direction, Direction::kSent);
+}
+
+TEST(TraceCapture, MoreNidsThanAreKeptAreFoundAllTheSame) {
+  KnownNids nids;
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint32_t i = 0; i < KnownNids::kTextsMax + 2; ++i) {
+      const lnet::Nid nid = lnet::Nid::of(lnet::NetType::kTcp, 0, i + 1);
+      ASSERT_EQ(nids.find(lnet::text_of(nid)), nid);
+    }
+  }
+  EXPECT_FALSE(nids.find(""));
+  EXPECT_FALSE(nids.find("nonsense"));
 }
 
 }  // namespace
