@@ -15,8 +15,9 @@
 namespace plnet {
 
 using ArenaId = std::uint16_t;
-inline constexpr std::size_t kArenasMax = 64;  // one per NUMA node and page size, with room
-inline constexpr ArenaId kNoArena = 0xffff;    // memory that no device knows: bounce it
+inline constexpr std::size_t kArenasMax = 64;  // one per NUMA node and page size, with reserve
+inline constexpr ArenaId kNoArena = 0xffff;    // no device has registered this memory: use a bounce
+                                               // buffer
 inline constexpr int kAnyNumaNode = -1;
 
 struct BufferAddress {
@@ -37,13 +38,14 @@ struct Arena {
   std::uint64_t size = 0;
   std::uint64_t page_size = 4096;
   int numa_node = kAnyNumaNode;
-  bool taken_when_used = false;  // address space, most of it never touched: register it by parts
-  // Memory of others, of which a part may be gone or not be there: a device is told of what it is
-  // to reach only. With all address space as the arena, any pointer has a name.
+  bool taken_when_used = false;  // address space that is mostly never touched: register it in parts
+  // Memory of another owner, of which parts may vanish or not exist: devices register only the
+  // parts that they reach. With the whole address space as the arena, every pointer has a buffer
+  // address.
   bool mapped_on_demand = false;
 };
 
-// Which arenas exist. Filled at start, read-only afterwards: readers need no synchronisation.
+// The registered arenas. Filled at start, read-only afterwards: readers need no synchronisation.
 class ArenaTable {
  public:
   // Start-up only.
@@ -51,7 +53,7 @@ class ArenaTable {
 
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] const Arena& arena(ArenaId id) const {
-    PLNET_CHECK(id < count_, "arena was never added");
+    PLNET_CHECK(id < count_, "no such arena");
     return arenas_[id];
   }
 
@@ -64,7 +66,8 @@ class ArenaTable {
     return {home.base + fragment.at.offset, fragment.length};
   }
 
-  // Where a pointer lies; kNoArena if nowhere. A linear look through a handful of arenas.
+  // The buffer address of a pointer; arena kNoArena if it lies in none. A linear search through a
+  // handful of arenas.
   [[nodiscard]] BufferAddress locate(const void* pointer) const;
 
  private:

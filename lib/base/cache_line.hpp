@@ -5,8 +5,8 @@
 
 namespace plnet {
 
-// Two lines, because x86 prefetchers fetch neighbours in pairs: what different shards write must be
-// at least this far apart.
+// Data that different shards write must be this far apart: two lines, because x86 prefetchers fetch
+// lines in pairs.
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kNoSharing = 128;
 

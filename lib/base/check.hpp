@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Assertions for bugs of ours, never for bad input. PLNET_CHECK stays in every build;
-// PLNET_DEBUG_CHECK is for what costs too much on the message path and is on in the sanitizer
-// builds.
+// Assertions for bugs of ours, never for bad input. PLNET_CHECK stays in every build.
+// PLNET_DEBUG_CHECK is for checks that cost too much on the message path; sanitizer builds enable
+// it.
 #pragma once
 
 namespace plnet {
 
-// Prints one line (where, what, why) and aborts.
+// Prints one line (place, expression, reason) and aborts.
 [[noreturn]] void check_failed(const char* file, int line, const char* expression,
                                const char* why) noexcept;
 

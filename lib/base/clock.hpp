@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time as everything below the programs sees it: handed in, never asked of the system. A poller
-// reads its clock once a turn; the simulator's clock is a number that only it moves.
+// Time is handed in to all layers below the programs; they never ask the system for it. A poller
+// reads its clock once a turn; only the simulator itself advances a simulated clock.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,7 @@
 
 namespace plnet {
 
-// Names the time line that Instants lie on: monotonic, its zero is unspecified. It has no now(),
-// on purpose.
+// The time line of Instants: monotonic, with an unspecified zero. It has no now() on purpose.
 struct MonotonicTimeline {
   using rep = std::int64_t;
   using period = std::nano;
@@ -26,7 +25,7 @@ class Clock {
   [[nodiscard]] virtual Instant now() const = 0;
 };
 
-// A clock that moves only when told: tests and the simulator.
+// A clock that moves only when told, for tests and the simulator.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const override { return now_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters that cost one add: dense, one writer, read by anybody. Each object declares its counters
-// in one table; lnetctl, Prometheus and lnetdump all print from that table, so a new row needs no
-// code.
+// Counters that cost one addition: dense, one writer, readable by any thread. Each object declares
+// its counters in one table; lnetctl, Prometheus and lnetdump print from that table, so a new row
+// needs no code.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct CounterInfo {
   std::string_view help;
 };
 
-// What an exporter needs of a set of counters, whatever its type.
+// The part of a set of counters that an exporter needs, independent of its type.
 struct CounterView {
   std::span<const CounterInfo> info;
   std::span<const std::atomic<std::uint64_t>> values;
@@ -37,7 +37,8 @@ struct CounterView {
   }
 };
 
-// Table is a type made by PLNET_COUNTERS below. Only the owner of the shard may call what writes.
+// Table is a type made by PLNET_COUNTERS below. Only the owner of the shard may call the functions
+// that write.
 template <class Table>
 class alignas(kNoSharing) Counters {
  public:

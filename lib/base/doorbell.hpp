@@ -10,18 +10,20 @@
 
 namespace plnet {
 
-// Sleeper: arm(), look once more for work, then sleep; disarm() when awake. If arm() says false
-// there is no sleep this time: nobody would be sure to ring.
-// Waker: make the work visible (push to the lane), then ring().
+// Sleeper: arm(), look once more for work, then sleep; disarm() when awake. If arm() returns false,
+// the sleeper must stay awake: a ring might be missed. Waker: make the work visible (push to the
+// lane), then ring().
 //
-// One order is bad: the waker does not see the arming and the sleeper does not see the work. Each
-// side stores, then loads what the other stores, so each must order its store before its load.
-// - kEachSide: both do with a fence. The waker then waits for its stores, for every burst.
-// - kSleeper: heavy_fence() makes every thread that runs pass a fence somewhere between two of its
-//   instructions. If a waker passes it before it loads armed_, that load sees the arming; if after,
-//   its work was stored before the fence, and the sleeper, which looks after the fence, sees the
-//   work. The waker only has to keep the compiler from swapping the two, so it pays nothing.
-//   What makes others pass a fence may fail, for want of memory say; arm() then takes it back.
+// One order must not happen: the waker does not see the arming and the sleeper does not see the
+// work. Each side stores, then loads the other's store, so each must order its store before its
+// load.
+// - kEachSide: both sides use a fence. The waker then waits for its stores, for every burst.
+// - kSleeper: heavy_fence() makes every running thread pass a fence between two of its
+//   instructions. If a waker passes it before it loads armed_, that load sees the arming. If it
+//   passes it afterwards, its work was stored before the fence, and the sleeper, which looks after
+//   the fence, sees the work. The waker only has to keep the compiler from swapping the two, so it
+//   pays nothing. heavy_fence() may fail, for example for lack of memory; arm() then disarms the
+//   doorbell.
 class Doorbell {
  public:
   enum class FencedBy : std::uint8_t { kEachSide, kSleeper };
@@ -39,7 +41,7 @@ class Doorbell {
     }
     if (armed_.load(std::memory_order_relaxed)) wake();
   }
-  // False: not armed, so do not sleep now. A waker may have seen it armed all the same.
+  // False: not armed, do not sleep now. A waker may have seen it armed nevertheless.
   [[nodiscard]] bool arm() {
     armed_.store(true, std::memory_order_relaxed);
     if (fenced_by_ == FencedBy::kEachSide) {
@@ -50,18 +52,18 @@ class Doorbell {
     }
     return true;
   }
-  // For who is always about to sleep: once, before any waker knows this doorbell, so that nothing
-  // has to be ordered.
+  // For a permanent sleeper: called once before any waker knows this doorbell, so no ordering is
+  // needed.
   void arm_for_good() { armed_.store(true, std::memory_order_relaxed); }
   void disarm() { armed_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool armed() const { return armed_.load(std::memory_order_relaxed); }
   [[nodiscard]] FencedBy fenced_by() const { return fenced_by_; }
 
  protected:
-  // Any thread; may be called when the sleeper is awake already.
+  // Any thread; may be called when the sleeper is already awake.
   virtual void wake() = 0;
-  // A full fence here and in every thread that may ring; false: it could not be had this time.
-  // Called only with kSleeper; a doorbell of somebody who really sleeps overrides it.
+  // A full fence in this thread and in every thread that may ring; false: not possible this time.
+  // Called only with kSleeper. Doorbells of shards that really sleep override it.
   [[nodiscard]] virtual bool heavy_fence() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return true;

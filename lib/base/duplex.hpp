@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How two shards talk to one another: a bounded lane in each direction, both lanes on the same
-// cache lines. What crosses between shards comes home again, and the way home is cheap when the
-// answer goes out on the line that brought the question.
+// The connection of two shards: a bounded lane in each direction, both lanes on the same cache
+// lines. Objects that cross between shards come home again, and the way home is cheap when the
+// answer leaves on the line that brought the question.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ namespace plnet {
 namespace duplex {
 
 // A slot is one word: a pointer, and in its lowest bit the parity of the lap in which it was
-// filled. A consumer that waits looks at the word and at nothing else, and writes nothing to it.
+// filled. A waiting consumer reads only this word and writes nothing to it.
 using Word = std::uintptr_t;
-inline constexpr std::size_t kSlotsPerLine = kCacheLine / sizeof(Word) / 2;  // of each lane
+inline constexpr std::size_t kSlotsPerLine = kCacheLine / sizeof(Word) / 2;  // in each lane
 
 struct alignas(kCacheLine) Line {
   std::array<std::array<std::atomic<Word>, kSlotsPerLine>, 2> lanes{};
@@ -33,7 +33,7 @@ static_assert(sizeof(Line) == kCacheLine);
 
 }  // namespace duplex
 
-// One direction: single producer, single consumer, the calls of SpscRing. Made by Duplex.
+// One direction: single producer, single consumer, the interface of SpscRing. Made by Duplex.
 template <class T>
 class DuplexLane {
  public:
@@ -47,19 +47,20 @@ class DuplexLane {
 
   [[nodiscard]] std::size_t capacity() const { return mask_ + 1; }
 
-  // Producer only. Takes a prefix of the burst, returns how many. Null may be sent; a pointer to an
-  // odd address may not.
+  // Producer only. Accepts a prefix of the burst, returns its length. A null pointer may be sent, a
+  // pointer to an odd address must not.
   std::size_t push_burst(std::span<T* const> burst) {
     const std::size_t tail = producer_.index.load(std::memory_order_relaxed);
     const std::size_t count = std::min(burst.size(), room_at(tail, burst.size()));
     for (std::size_t done = 0; done < count;) {
       const Run run = run_at(tail + done, count - done);
-      // The first slot last: who waits for it takes the line away once, when it is filled.
+      // Fill the first slot last: a waiting consumer then fetches the line once, when it is
+      // complete.
       for (std::size_t i = run.length; i-- > 0;)
         run.slots[i].store(word_of(burst[done + i], run.mark), std::memory_order_release);
       done += run.length;
     }
-    // After the slots: who sees the index sees the objects.
+    // Store the index after the slots: a consumer that sees the index sees the objects.
     if (count > 0) producer_.index.store(tail + count, std::memory_order_release);
     return count;
   }
@@ -98,9 +99,9 @@ class DuplexLane {
     return true;
   }
 
-  // Hints that may be old by the time they are used. The consumer may trust empty() to go to sleep
-  // on: what was pushed before the doorbell rang is seen. It looks where the consumer looks next
-  // anyway, so that it costs no line of its own.
+  // Hints that may be out of date. The consumer may rely on empty() before it sleeps: it sees
+  // objects that were pushed before the doorbell rang. It reads the slot that the consumer reads
+  // next anyway, so it costs no cache line of its own.
   [[nodiscard]] bool empty() const {
     const std::size_t head = consumer_.index.load(std::memory_order_acquire);
     return (slot(head).load(std::memory_order_acquire) & kMark) != mark_of(head);
@@ -113,15 +114,15 @@ class DuplexLane {
 
  private:
   static constexpr duplex::Word kMark = 1;
-  // How far beyond a line just taken the next one is fetched: four lines, found by measuring.
+  // Distance of prefetching, in slots: four lines beyond the line just read, found by measurement.
   static constexpr std::size_t kLookAhead = 4 * duplex::kSlotsPerLine;
 
   struct alignas(kNoSharing) End {
     std::atomic<std::size_t> index{0};
-    std::size_t seen = 0;  // producer: the consumer's index when last looked at
+    std::size_t seen = 0;  // producer: the consumer's index when last read
   };
 
-  // Slots beside one another on one line and in one lap.
+  // Adjacent slots on one line and in one lap.
   struct Run {
     std::atomic<duplex::Word>* slots;
     std::size_t length;
@@ -136,7 +137,7 @@ class DuplexLane {
   }
   [[nodiscard]] static T* pointer_of(duplex::Word word) { return std::bit_cast<T*>(word & ~kMark); }
 
-  // The consumer's index is on a line of its own: look at it only when the copy says no room.
+  // The consumer's index is on a line of its own: read it only when the copy shows no room.
   [[nodiscard]] std::size_t room_at(std::size_t tail, std::size_t wanted) {
     const std::size_t room = capacity() - (tail - producer_.seen);
     if (room >= wanted) return room;
@@ -148,7 +149,7 @@ class DuplexLane {
     const std::size_t at = index & mask_;
     return lines_[at / duplex::kSlotsPerLine].lanes[lane_][at % duplex::kSlotsPerLine];
   }
-  // Lines begin as zeros: the first lap marks with one.
+  // Slots start as zeros, so the first lap marks with one.
   [[nodiscard]] duplex::Word mark_of(std::size_t index) const {
     return ~(index >> lap_shift_) & kMark;
   }
@@ -158,9 +159,9 @@ class DuplexLane {
     return {&slot(index), std::min({limit, on_line, capacity() - at}), mark_of(index)};
   }
 
-  // All of a full line or nothing: fewer instructions per line, so that the core has more lines
-  // under way at a time. Four named words, because in an array they went through memory behind
-  // stores that wait for their lines.
+  // Takes a full line or nothing: fewer instructions per line, so that the core has more lines in
+  // flight. Four named words, because an array went through memory, behind stores that wait for
+  // their lines.
   static bool take_line(const Run& run, T** out) {
     static_assert(duplex::kSlotsPerLine == 4);
     const duplex::Word d = run.slots[3].load(std::memory_order_acquire);
@@ -193,9 +194,9 @@ class DuplexLane {
   End consumer_;
 };
 
-// As many objects go home as went out, so the two lanes keep step and a conversation stays on one
-// line: the reader of a question owns the line by the time it answers. Lanes out of step are
-// correct, and cost what two separate rings cost.
+// As many objects come home as went out, so the two lanes keep step and a conversation stays on one
+// line: the reader of a question owns the line when it answers. Lanes out of step are correct and
+// cost as much as two separate rings.
 template <class T>
 class Duplex {
  public:
@@ -210,7 +211,7 @@ class Duplex {
         there_(lines_.get(), capacity_, 0),
         back_(lines_.get(), capacity_, 1) {}
 
-  // Which of the two sides is "here" the caller decides, once.
+  // The caller decides once which side is "here".
   [[nodiscard]] Lane& there() { return there_; }
   [[nodiscard]] Lane& back() { return back_; }
 

@@ -9,7 +9,7 @@
 
 namespace plnet {
 
-// Folds the 128-bit product of two words: every bit of both bears on every bit of the result.
+// Folds the 128-bit product of two words: every input bit influences every bit of the result.
 [[nodiscard]] inline std::uint64_t mix_words(std::uint64_t left, std::uint64_t right) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(left) * right;
@@ -17,7 +17,7 @@ namespace plnet {
 }
 
 // For keys without padding, such as a NID of 20 bytes: one multiplication per 16 bytes and one to
-// finish, after wyhash. A seed from the outside keeps strangers from choosing keys that collide.
+// finish, after wyhash. A secret seed keeps strangers from choosing colliding keys.
 template <class Key>
 struct KeyHash {
   static_assert(std::has_unique_object_representations_v<Key>, "padding would be hashed as well");

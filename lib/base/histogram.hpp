@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A histogram of latencies and sizes in fixed memory, after the HDR idea: each power of two is cut
-// into equal parts, so the error is relative. Debian carries no C++ HdrHistogram, so this one is
-// ours.
+// A histogram of latencies and sizes in fixed memory, after HdrHistogram: each power of two is
+// divided into equal parts, so the error is relative. Debian has no C++ HdrHistogram.
 #pragma once
 
 #include <array>
@@ -14,7 +13,7 @@
 
 namespace plnet {
 
-// Figures of one moment, for readers to compute with. Sums of snapshots are again snapshots.
+// The figures of one moment. The sum of snapshots is a snapshot.
 class HistogramSnapshot {
  public:
   // 32 parts per power of two: any figure read back is at most 1/32 above what was recorded and
@@ -36,9 +35,9 @@ class HistogramSnapshot {
     return ((part + 1) << shift) - 1;  // wraps to the very last value in the very last bucket
   }
 
-  // The smallest recorded value that `percent` percent of all do not exceed, as far as buckets
-  // tell: at least the true one and at most 1/32 above, and never above max(). 0 if nothing was
-  // recorded.
+  // The smallest recorded value that at least `percent` percent of all values do not exceed, with
+  // the error of a bucket: at least the exact value, at most 1/32 above, never above max(). 0 if
+  // nothing was recorded.
   [[nodiscard]] std::uint64_t percentile(double percent) const;
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t min() const { return count_ == 0 ? 0 : min_; }
@@ -71,10 +70,10 @@ class alignas(kNoSharing) Histogram {
     if (value < min_.load(std::memory_order_relaxed)) min_.store(value, std::memory_order_relaxed);
     if (value > max_.load(std::memory_order_relaxed)) max_.store(value, std::memory_order_relaxed);
   }
-  // Owner only: a reader that wants it done asks the owner.
+  // Owner only; readers ask the owner to reset.
   void reset();
 
-  // Anybody. A record that happens meanwhile may be half in it; count() is always the sum of the
+  // Any thread. A concurrent record may be included in part; count() is always the sum of the
   // buckets.
   void snapshot(HistogramSnapshot& out) const;
 

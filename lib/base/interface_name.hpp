@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a network interface may be called: Linux net/core/dev.c: dev_valid_name(), and the labels of
-// addresses ("eth0:1"), which LNet takes where it takes an interface. Of what Linux allows, names
-// with letters outside ASCII are left out: no tool that shows them agrees on what they look like.
+// Names of network interfaces: Linux net/core/dev.c: dev_valid_name(), and labels of addresses
+// ("eth0:1"), which LNet accepts in place of interfaces. Letters outside ASCII are refused although
+// Linux allows them: tools disagree on how to show them.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace plnet {
 
-inline constexpr std::size_t kInterfaceNameMax = 15;  // IFNAMSIZ less the zero
+inline constexpr std::size_t kInterfaceNameMax = 15;  // IFNAMSIZ without the final zero
 inline constexpr std::string_view kInterfaceNameExpected =
     "the name of a network interface: 1 to 15 letters, no blank and no '/'";
 

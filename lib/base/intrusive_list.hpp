@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A doubly linked list through its elements: no allocation, and an element leaves in O(1) without
-// knowing which list it is in.
+// knowing its list.
 #pragma once
 
 #include "lib/base/check.hpp"
 
 namespace plnet {
 
-// What an element derives from to be in one list at a time. Tag distinguishes the lists of an
-// element that is in several. Copying an element does not copy its place.
+// The base of elements of a list; an element is in at most one list per Tag. Copying an element
+// does not copy its position.
 template <class Tag = void>
 class ListNode {
  public:
@@ -34,7 +34,7 @@ class ListNode {
   ListNode* previous_ = nullptr;
 };
 
-// Does not own its elements; they stay where they are while linked.
+// Does not own its elements; they must not move while linked.
 template <class T, class Tag = void>
 class IntrusiveList {
  public:
@@ -59,7 +59,7 @@ class IntrusiveList {
     if (object != nullptr) node(*object).unlink();
     return object;
   }
-  // Moves all of `other` behind what is here, in order; O(1).
+  // Appends all elements of `other`, in order; O(1).
   void splice_back(IntrusiveList& other) {
     if (other.empty()) return;
     Node* first = other.head_.next_;
@@ -71,7 +71,7 @@ class IntrusiveList {
     other.head_.next_ = other.head_.previous_ = &other.head_;
   }
 
-  // The body may unlink the element that it is called with, and no other.
+  // The body may unlink the element that it is called with, no other.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (Node* at = head_.next_; at != &head_;) {

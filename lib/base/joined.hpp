@@ -7,8 +7,8 @@
 
 namespace plnet {
 
-// Texts or whole numbers with `gap` between them. For fmt::join() gcc 12 warns at -O3 of an
-// overflow that cannot happen.
+// Texts or whole numbers with `gap` between them. Replaces fmt::join(), for which gcc 12 warns at
+// -O3 of an overflow that cannot happen.
 template <class Items>
 [[nodiscard]] std::string joined(const Items& items, std::string_view gap) {
   std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps a link that bounces from taking everybody along: after a few falls within a while it counts
-// as down until it has stayed up for some time. One fall and its end are told as they are. Pure.
+// Damps a flapping link: after several falls within the window it counts as down until it has
+// stayed up for some time. Single falls and their ends are reported as they are. Pure.
 #pragma once
 
 #include <array>
@@ -12,26 +12,26 @@ namespace plnet {
 
 class LinkHold {
  public:
-  // So many falls within the window and it is held: twice happens when a cable is moved.
+  // Falls within the window until the link is held. Moving a cable makes it fall twice.
   static constexpr std::size_t kFalls = 3;
   static constexpr Duration kWindow = std::chrono::seconds(60);
-  // Longer than a switch takes to bring a port up for good (spanning tree aside).
+  // Longer than a switch needs to bring up a port finally, without spanning tree.
   static constexpr Duration kHold = std::chrono::seconds(15);
 
-  // The link is so now. Returns whether it counts as up.
+  // Reports the present state of the link. Returns whether it counts as up.
   bool see(bool up, Instant now);
-  // It has fallen too often: up again, it counts as down.
+  // The link has fallen too often: it counts as down even while it is up.
   [[nodiscard]] bool bounces() const { return held_; }
-  // It is up and counts as down.
+  // The link is up but counts as down.
   [[nodiscard]] bool held() const { return held_ && up_; }
-  // When to look again; Instant::max(): when something changes.
+  // The instant of the next check; Instant::max(): at the next change.
   [[nodiscard]] Instant release_at() const { return held() ? up_since_ + kHold : Instant::max(); }
 
  private:
   bool up_ = true;
   bool held_ = false;
   Instant up_since_{};
-  std::array<Instant, kFalls> falls_{};  // the latest, the oldest of them at `next_`
+  std::array<Instant, kFalls> falls_{};  // the latest falls, the oldest of them at `next_`
   std::size_t next_ = 0;
   std::size_t count_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Crossing shards is a pointer on a bounded lane with one producer and one consumer: a mailbox is
-// that lane and the doorbell of the shard that reads it; a grid is one mailbox for every ordered
-// pair of shards, the two of a pair on the same cache lines.
+// Pointers cross shards on bounded lanes with one producer and one consumer. A mailbox is such a
+// lane and the doorbell of the shard that reads it. A grid has one mailbox for every ordered pair
+// of shards, the two of a pair on the same cache lines.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace plnet {
 template <class T>
 class Mailbox {
  public:
-  // The doorbell is the consumer's. Both outlive the mailbox.
+  // The doorbell belongs to the consumer. Both outlive the mailbox.
   Mailbox(DuplexLane<T>& lane, Doorbell& consumer) : lane_(lane), doorbell_(consumer) {}
 
-  // Producer only. Takes a prefix of the burst and rings once for all of it; returns how many.
+  // Producer only. Accepts a prefix of the burst, rings once for all of it, and returns its length.
   // Fewer than offered is back-pressure.
   std::size_t post_burst(std::span<T* const> burst) {
     const std::size_t count = lane_.push_burst(burst);
@@ -30,8 +30,8 @@ class Mailbox {
   }
   [[nodiscard]] bool post(T* object) { return post_burst({&object, 1}) == 1; }
 
-  // Producer only. For what goes home to its lender: the lane holds all that was lent, so that
-  // there is no room is a bug of ours.
+  // Producer only. For objects that return to their lender: the lane has room for all lent objects,
+  // so a full lane is a bug of ours.
   void post_homeward(std::span<T* const> burst) {
     PLNET_CHECK(post_burst(burst) == burst.size(), "a homeward lane is full");
   }
@@ -40,7 +40,7 @@ class Mailbox {
   std::size_t collect(std::span<T*> out) { return lane_.pop_burst(out); }
 
   [[nodiscard]] std::size_t capacity() const { return lane_.capacity(); }
-  // A hint; the consumer may sleep on it between arm() and the sleep itself.
+  // A hint; the consumer may rely on it between arm() and the sleep.
   [[nodiscard]] bool empty() const { return lane_.empty(); }
   [[nodiscard]] std::size_t size() const { return lane_.size(); }
 
@@ -54,7 +54,7 @@ template <class T>
 class MailboxGrid {
  public:
   // One doorbell per shard, in shard order. Allocates a duplex for each pair; start-up only. A
-  // shard has a box to itself too, so that code need not ask whether it is its own home.
+  // shard also has a box to itself, so callers need no special case for their own shard.
   MailboxGrid(std::size_t capacity, std::span<Doorbell* const> doorbells)
       : shards_(doorbells.size()), next_(std::make_unique<Turn[]>(shards_)) {
     PLNET_CHECK(shards_ > 0, "a grid has at least one shard");
@@ -80,8 +80,8 @@ class MailboxGrid {
   }
 
   // Shard `to` only. Visits every inbox once and takes at most `scratch.size()` objects from each,
-  // so that a loud neighbour cannot starve a quiet one; who is first changes with every call. Calls
-  // visit(from, span of objects) for each inbox that had some. Returns how many objects in all.
+  // so that a busy neighbour cannot starve the others; the first inbox changes with every call.
+  // Calls visit(from, span of objects) for each inbox that had some. Returns the number of objects.
   template <class Visit>
   std::size_t drain(std::size_t to, std::span<T*> scratch, Visit&& visit) {
     PLNET_CHECK(to < shards_, "no such shard in the grid");
@@ -97,7 +97,7 @@ class MailboxGrid {
     return total;
   }
 
-  // Shard `to` only: nothing waits for it.
+  // Shard `to` only: all inboxes are empty.
   [[nodiscard]] bool empty(std::size_t to) const {
     for (std::size_t from = 0; from < shards_; ++from) {
       if (!box(from, to).empty()) return false;

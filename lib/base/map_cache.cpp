@@ -85,7 +85,7 @@ Result<std::uint32_t> MapCache::map(const MapRegion& region) {
   }
   const std::uint32_t slot = free_slot();
   Result<MapKeys> keys = device_.enter(slot, region);
-  if (!keys && oldest_ != kNone) {  // perhaps of a limit on locked memory
+  if (!keys && oldest_ != kNone) {  // may be due to a limit on locked memory
     counters_.add(Id::kEvictions);
     drop(oldest_);
     keys = device_.enter(slot, region);
@@ -116,10 +116,10 @@ MapCache::Mapped MapCache::use(std::uint32_t slot, Use how) {
 }
 
 void MapCache::give(std::uint32_t slot, Use how) {
-  PLNET_CHECK(slot < entries_.size() && entries_[slot].users > 0, "a mapping is given back once");
+  PLNET_CHECK(slot < entries_.size() && entries_[slot].users > 0, "a mapping is released once");
   Entry& entry = entries_[slot];
   if (how == Use::kOpen) {
-    PLNET_CHECK(entry.opens > 0, "a mapping is given back as it was taken");
+    PLNET_CHECK(entry.opens > 0, "a mapping is released with the use of its take()");
     if (--entry.opens == 0) --open_;
   }
   if (--entry.users > 0) return;
@@ -138,7 +138,7 @@ std::uint32_t MapCache::free_slot() {
   return slot;
 }
 
-// One that nobody uses.
+// Removes an unused mapping.
 void MapCache::drop(std::uint32_t slot) {
   leave_idle(slot);
   Entry& entry = entries_[slot];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a device is told of when it is first used: a bounded number of registrations. Those
-// that nobody uses stay, in case they are used again, and make room in the order of their last use.
+// Registers memory with a device at its first use; the number of registrations is bounded. Unused
+// mappings stay for later use and are evicted in LRU order.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace plnet {
 
-#define PLNET_MAP_COUNTERS(X)                                                            \
-  X(kHits, "hits", "uses", kCount, "uses of memory that was mapped")                     \
-  X(kMisses, "misses", "uses", kCount, "uses that mapped their memory first")            \
-  X(kEvictions, "evictions", "mappings", kCount, "mappings that made room for others")   \
-  X(kWaits, "waits", "uses", kCount, "uses put off because all mappings were in use")    \
-  X(kRefused, "refused", "uses", kCount, "uses of memory that the system would not map") \
-  X(kMapped, "mapped", "mappings", kGauge, "mappings that exist now")                    \
+#define PLNET_MAP_COUNTERS(X)                                                             \
+  X(kHits, "hits", "uses", kCount, "uses of memory that was already mapped")              \
+  X(kMisses, "misses", "uses", kCount, "uses that mapped their memory first")             \
+  X(kEvictions, "evictions", "mappings", kCount, "mappings that made room for others")    \
+  X(kWaits, "waits", "uses", kCount, "uses delayed because all mappings were in use")     \
+  X(kRefused, "refused", "uses", kCount, "uses of memory that the system refused to map") \
+  X(kMapped, "mapped", "mappings", kGauge, "mappings that exist now")                     \
   X(kInUse, "in_use", "mappings", kGauge, "of these, those that a transfer or a peer uses now")
 PLNET_COUNTERS(MapCounters, PLNET_MAP_COUNTERS);
 
@@ -39,7 +39,7 @@ struct MapKeys {
   std::uint32_t remote = 0;
 };
 
-// The device.
+// Implemented by the device.
 class MapDevice {
  public:
   virtual ~MapDevice() = default;
@@ -49,12 +49,12 @@ class MapDevice {
 };
 
 struct MapRules {
-  bool arenas = false;       // also those that could be registered once, at start
-  std::uint32_t most = 512;  // mappings
-  // Mappings that peers may use at a time. The rest is for transfers of this node, which end
-  // without the peer's help, so that two nodes never wait for each other.
+  bool arenas = false;       // also arenas that could be registered once at start
+  std::uint32_t most = 512;  // limit of mappings
+  // Mappings that peers may use at a time. The rest is reserved for transfers of this node, which
+  // end without the peer's help, so that two nodes never wait for each other.
   std::uint32_t open_most = 256;
-  bool keeps = true;  // what nobody uses, for its next use
+  bool keeps = true;  // unused mappings stay for their next use
 
   friend bool operator==(const MapRules&, const MapRules&) = default;
 };
@@ -63,8 +63,9 @@ class MapCache {
  public:
   static constexpr std::uint32_t kNone = ~0U;
   static constexpr std::uint32_t kMappingsMax = 65536;
-  // Arenas are mapped by blocks, each of which reaches into the next one: a fragment of LNet's
-  // largest payload lies in one. Of other memory only the pages of the fragment itself exist.
+  // Arenas are mapped in blocks, each of which reaches into the next one, so that a fragment of
+  // LNet's largest payload lies in one block. Of other memory only the pages of the fragment itself
+  // exist.
   static constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 20U;
   static constexpr std::uint64_t kPageBytes = 4096;
 
@@ -74,7 +75,7 @@ class MapCache {
     MapKeys keys;
   };
 
-  // Both outlive it.
+  // Both outlive the cache.
   MapCache(const ArenaTable& arenas, MapDevice& device) : arenas_(arenas), device_(device) {
     set_rules({});
   }
@@ -82,16 +83,16 @@ class MapCache {
   MapCache(const MapCache&) = delete;
   MapCache& operator=(const MapCache&) = delete;
 
-  // Cold. What is in use stays until it is given back.
+  // Cold. Mappings in use stay until they are released.
   void set_rules(const MapRules& rules);
   [[nodiscard]] const MapRules& rules() const { return rules_; }
 
-  // Whether memory of this arena is mapped when it is used.
+  // True if memory of this arena is mapped at its use.
   [[nodiscard]] bool maps(ArenaId arena) const {
     return rules_.arenas || arenas_.arena(arena).mapped_on_demand;
   }
-  // Hot. Until give(). kNoSpace: all are in use, try again when one was given back; other errors
-  // are the device's.
+  // Hot. The mapping is in use until give(). kNoSpace: all mappings are in use, try again after a
+  // release; other errors come from the device.
   [[nodiscard]] Result<Mapped> take(const Fragment& fragment, Use use);
   void give(std::uint32_t slot, Use use);
   // The slot is in use.
@@ -106,9 +107,9 @@ class MapCache {
     MapRegion region;
     MapKeys keys;
     std::uint32_t users = 0;
-    std::uint32_t opens = 0;      // of the users, those that are peers
-    std::uint32_t next = kNone;   // in its bucket, or free
-    std::uint32_t older = kNone;  // of those that nobody uses
+    std::uint32_t opens = 0;      // the users that are peers
+    std::uint32_t next = kNone;   // next in its bucket or in the free list
+    std::uint32_t older = kNone;  // next older unused mapping
     std::uint32_t newer = kNone;
   };
 
@@ -126,7 +127,7 @@ class MapCache {
   MapDevice& device_;
   MapRules rules_;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> buckets_;  // a power of two
+  std::vector<std::uint32_t> buckets_;  // their number is a power of two
   std::uint32_t free_ = kNone;
   std::uint32_t mapped_ = 0;
   std::uint32_t open_ = 0;  // entries that peers use

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work on many things of which each leads from one cold cache line to the next: while one of them
-// is dealt with, those behind it fetch what they need, each a step less far than the one before it.
+// Processes a batch of items, each of which leads from one cold cache line to the next. While one
+// item is processed, the items behind it prefetch, each one step less far than the item before it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace plnet {
 
 // For each item of `count`: step(item, 0), step(item, 1) and so on, kDistance items apart, then
-// finish(item). A step reads what the one before has fetched, and waits for nothing itself. Its
+// finish(item). A step reads the line that the previous step prefetched, and never waits. Its
 // number is a constant, a PipelineStep.
 template <std::size_t kStep>
 using PipelineStep = std::integral_constant<std::size_t, kStep>;
@@ -22,8 +22,8 @@ void pipeline(std::size_t count, Step&& step, Finish&& finish) {
     for (std::size_t i = 0; i < count; ++i)
       work(i);
   };
-  // So few are never that far apart: all of them take each step together. A lone message is in a
-  // hurry.
+  // Batches smaller than the distance take each step together, so that a lone message is not
+  // delayed.
   if (count <= kDistance) {
     [&]<std::size_t... kStep>(std::index_sequence<kStep...>) {
       (for_each_item([&](std::size_t i) { step(i, PipelineStep<kStep>{}); }), ...);
@@ -31,7 +31,7 @@ void pipeline(std::size_t count, Step&& step, Finish&& finish) {
     return for_each_item(finish);
   }
   for (std::size_t turn = 0; turn < count + kSteps * kDistance; ++turn) {
-    // Before its first turn an item's number is beyond all there are: it has wrapped around.
+    // Before an item's first turn its number has wrapped around and exceeds `count`.
     [&]<std::size_t... kStep>(std::index_sequence<kStep...>) {
       ((turn - kStep * kDistance < count ? step(turn - kStep * kDistance, PipelineStep<kStep>{})
                                          : void()),

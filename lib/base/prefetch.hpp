@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks for a cache line before it is needed.
+// Prefetches a cache line.
 #pragma once
 
 namespace plnet {
 
-// The empty statement is an effect: a function that does nothing but prefetch gcc takes for one
-// that does nothing at all, and leaves its calls out.
+// The empty statement counts as an effect: without one, gcc takes a function that only prefetches
+// for one that does nothing, and removes calls of it.
 inline void prefetch(const void* address) {
   __builtin_prefetch(address);
   __asm__ volatile("");

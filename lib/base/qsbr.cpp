@@ -14,7 +14,7 @@ Qsbr::Qsbr(std::size_t readers_max, std::size_t retired_max)
   PLNET_CHECK(retired_max > 0, "QSBR without room for a retired object");
 }
 
-// Nobody reads any more: all that waits may go.
+// No reader is left: release all retired objects.
 Qsbr::~Qsbr() {
   for (; head_ != tail_; ++head_) {
     const Retired& entry = retired_[head_ % retired_max_];
@@ -32,7 +32,7 @@ Result<Qsbr::Reader> Qsbr::register_reader() {
 
 void Qsbr::online(Reader reader) {
   slot(reader).seen.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  // Both sides touch the epoch by read-modify-write, so one comes first. If the writer does, this
+  // Both sides access the epoch by read-modify-write, so one comes first. If the writer does, this
   // reader sees what it unpublished; if the reader does, the writer sees it online.
   epoch_.fetch_add(0, std::memory_order_acq_rel);
 }
@@ -40,8 +40,7 @@ void Qsbr::online(Reader reader) {
 bool Qsbr::passed(Grace grace) {
   if (grace <= known_passed_) return true;
   Grace oldest = epoch_.load(std::memory_order_relaxed);
-  // A reader that registers just now comes online after our epoch, and sees all that is
-  // unpublished.
+  // A reader that registers now comes online after our epoch and sees all unpublications.
   const std::uint32_t readers = readers_.load(std::memory_order_acquire);
   for (std::uint32_t reader = 0; reader < readers; ++reader) {
     const Grace seen = slots_[reader].seen.load(std::memory_order_acquire);
@@ -52,7 +51,7 @@ bool Qsbr::passed(Grace grace) {
 }
 
 Result<void> Qsbr::retire(void* object, Release release, void* context) {
-  PLNET_CHECK(release != nullptr, "a retired object without a way to release it");
+  PLNET_CHECK(release != nullptr, "a retired object without a release function");
   if (retired() == retired_max_) return std::unexpected(Errc::kNoSpace);
   retired_[tail_ % retired_max_] = {object, release, context, begin_grace()};
   ++tail_;

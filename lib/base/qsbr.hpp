@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Quiescent-state-based reclamation: what one writer takes out of a shared structure is given back
-// only after every reader has said once that it holds nothing. Readers pay one load and one store a
-// turn, and nothing per lookup.
+// Quiescent-state-based reclamation: an object that the writer removes from a shared structure is
+// released only after every reader has reported once that it holds nothing. Readers pay one load
+// and one store a turn, and nothing per lookup.
 #pragma once
 
 #include <atomic>
@@ -16,48 +16,47 @@
 namespace plnet {
 
 // Threads: each reader slot belongs to one thread, which alone calls online, quiescent and offline
-// with it. All that is listed under "writer" belongs to one thread as well.
+// with it. The functions listed under "writer" belong to one thread as well.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what readers touch lies apart
 class Qsbr {
  public:
   using Reader = std::uint32_t;
-  // Names a moment in the writer's time. Greater is later.
+  // A moment in the writer's time. Greater is later.
   using Grace = std::uint64_t;
   using Release = void (*)(void* context, void* object);
 
-  // At most so many readers; at most so many objects retired and not yet reclaimed. Allocates;
-  // start-up only.
+  // Limits of readers, and of objects retired but not yet reclaimed. Allocates; start-up only.
   Qsbr(std::size_t readers_max, std::size_t retired_max);
   ~Qsbr();
   Qsbr(const Qsbr&) = delete;
   Qsbr& operator=(const Qsbr&) = delete;
 
-  // Any thread, cold. The new reader is offline. Slots are never given back: a reader that ends
-  // stays offline.
+  // Any thread, cold. The new reader is offline. Slots are never reused: a reader that ends stays
+  // offline.
   [[nodiscard]] Result<Reader> register_reader();
 
-  // Reader: from here on it may hold what it finds.
+  // Reader: may hold references from now on.
   void online(Reader reader);
-  // Reader: it holds nothing that it found earlier. Once a turn.
+  // Reader: holds no reference found earlier. Once a turn.
   void quiescent(Reader reader) {
     std::atomic<Grace>& seen = slot(reader).seen;
     PLNET_DEBUG_CHECK(seen.load(std::memory_order_relaxed) != kOffline, "reader is offline");
     const Grace now = epoch_.load(std::memory_order_acquire);
     if (seen.load(std::memory_order_relaxed) != now) seen.store(now, std::memory_order_release);
   }
-  // Reader: it holds nothing and will not look anything up until online(). Before sleeping.
+  // Reader: holds no reference and makes no lookup until online(). Call before sleeping.
   void offline(Reader reader) { slot(reader).seen.store(kOffline, std::memory_order_release); }
 
-  // Writer: call after unpublishing; passed() turns true once no reader can hold what was
+  // Writer: call after unpublishing; passed() becomes true when no reader can hold what was
   // unpublished before.
   [[nodiscard]] Grace begin_grace() { return epoch_.fetch_add(1, std::memory_order_acq_rel) + 1; }
   [[nodiscard]] bool passed(Grace grace);
 
-  // Writer: have `release(context, object)` called by a later reclaim(). The object is unpublished
-  // already. kNoSpace when retired_max wait: reclaim first.
+  // Writer: a later reclaim() calls `release(context, object)`. The object is already unpublished.
+  // kNoSpace when retired_max objects wait: reclaim first.
   [[nodiscard]] Result<void> retire(void* object, Release release, void* context);
-  // Writer: releases, oldest first, at most `limit` objects that no reader can hold. Returns how
-  // many.
+  // Writer: releases, oldest first, at most `limit` objects that no reader can hold. Returns their
+  // number.
   std::size_t reclaim(std::size_t limit);
   [[nodiscard]] std::size_t retired() const { return tail_ - head_; }
 
@@ -84,7 +83,7 @@ class Qsbr {
   const std::unique_ptr<Slot[]> slots_;
   std::atomic<std::uint32_t> readers_{0};
   alignas(kNoSharing) std::atomic<Grace> epoch_{1};
-  // The writer's.
+  // Written by the writer only.
   alignas(kNoSharing) Grace known_passed_ = 0;
   std::size_t head_ = 0;
   std::size_t tail_ = 0;

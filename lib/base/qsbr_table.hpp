@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hash table that is read all the time and written now and then: one writer, any number of
-// readers that never wait and write nothing. Fixed capacity, allocated at start.
+// A hash table that is read often and written rarely: one writer, any number of readers that never
+// wait and write nothing. Fixed capacity, allocated at start.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@
 
 namespace plnet {
 
-// Open addressing over words {part of the hash, number of an entry}; the key and value lie in the
-// entry, whose key does not change while a reader may look. Erased entries come back through QSBR.
-// Erasing leaves tombstones; when too many slots are spoilt, the words are written anew into a
-// second array, which is then published.
+// Open addressing over words {part of the hash, number of an entry}. The key and value lie in the
+// entry, whose key does not change while a reader may look. Erased entries return through QSBR.
+// Erasing leaves tombstones; when too many slots are used up, the words are rewritten into a second
+// array, which is then published.
 //
-// A reader is online in the Qsbr handed in; what it found it may use until it is next quiescent.
-// Values are pointers or other small things. What a value points to is the caller's: retire it with
-// the same Qsbr after erase or replace.
+// A reader is online in the given Qsbr and may use the values that it found until its next
+// quiescent point. Values are pointers or other small objects. The caller owns the objects that
+// values point to: retire them with the same Qsbr after erase or replace.
 template <class Key, class Value, class Hash = KeyHash<Key>>
 class QsbrTable {
   static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>);
@@ -58,9 +58,9 @@ class QsbrTable {
   [[nodiscard]] std::optional<Value> lookup(const Key& key) const {
     return lookup(key, hash_(key));
   }
-  // For who looks many keys up at a time and has other work for the while: the cache lines that a
-  // lookup needs one after the other are fetched ahead, prepare() for all keys, then approach() for
-  // all, then lookup() with what prepare() returned.
+  // For callers that look up many keys at a time and have other work meanwhile: prefetches the
+  // cache lines that a lookup needs one after the other. Call prepare() for all keys, then
+  // approach() for all, then lookup() with the result of prepare().
   [[nodiscard]] std::uint64_t prepare(const Key& key) const {
     const std::uint64_t hash = hash_(key);
     prefetch(&active_.load(std::memory_order_acquire)[hash & mask_]);
@@ -83,10 +83,10 @@ class QsbrTable {
     return std::nullopt;
   }
 
-  // The rest is the writer's.
+  // Writer only from here on.
 
-  // kExists if the key is there; kNoSpace if `capacity` keys are; kAgain if room comes back only
-  // when readers have been quiescent.
+  // kExists if the key is present; kNoSpace if the table has `capacity` keys; kAgain if room
+  // returns only after readers have been quiescent.
   [[nodiscard]] Result<void> insert(const Key& key, Value value) {
     const std::uint64_t hash = hash_(key);
     if (find(hash, key) != kNowhere) return std::unexpected(Errc::kExists);
@@ -103,14 +103,14 @@ class QsbrTable {
     return {};
   }
 
-  // Returns the old value. kNotFound if the key is not there.
+  // Returns the old value. kNotFound if the key is missing.
   [[nodiscard]] Result<Value> replace(const Key& key, Value value) {
     const std::size_t at = find(hash_(key), key);
     if (at == kNowhere) return std::unexpected(Errc::kNotFound);
     return entry_at(at).value.exchange(value, std::memory_order_acq_rel);
   }
 
-  // Returns the value that it had. kNotFound if the key is not there.
+  // Returns the removed value. kNotFound if the key is missing.
   [[nodiscard]] Result<Value> erase(const Key& key) {
     const std::size_t at = find(hash_(key), key);
     if (at == kNowhere) return std::unexpected(Errc::kNotFound);
@@ -119,7 +119,7 @@ class QsbrTable {
     const Value old = entries_[index].value.load(std::memory_order_relaxed);
     words[at].store(kTombstone, std::memory_order_release);
     ++tombstones_;
-    // Tombstones at the end of a run lead nowhere.
+    // Tombstones at the end of a run are not needed: no search continues past them.
     if (words[(at + 1) & mask_].load(std::memory_order_relaxed) == kEmpty) {
       for (std::size_t last = at; words[last].load(std::memory_order_relaxed) == kTombstone;
            last = (last - 1) & mask_) {
@@ -171,7 +171,7 @@ class QsbrTable {
   static std::uint32_t entry_of(std::uint64_t word) {
     return static_cast<std::uint32_t>(word) - kFirstEntry;
   }
-  // Twice the capacity: as many may wait for readers as are in use.
+  // Twice the capacity: as many entries may wait for readers as are in use.
   [[nodiscard]] std::size_t entries() const { return capacity_ * 2; }
   [[nodiscard]] std::size_t spoilt() const { return size_ + tombstones_; }
   [[nodiscard]] std::size_t spoilt_max() const { return (mask_ + 1) / 4 * 3; }
@@ -191,7 +191,7 @@ class QsbrTable {
     }
   }
 
-  // The key is not in the table, so the first slot that holds none will do.
+  // The key is not in the table, so the first free slot is right.
   void place(std::atomic<std::uint64_t>* words, std::uint64_t hash, std::uint32_t index) {
     std::size_t at = hash & mask_;
     for (;; at = (at + 1) & mask_) {
@@ -211,7 +211,7 @@ class QsbrTable {
     }
   }
 
-  // False if readers may still be in the other array.
+  // False if readers may still use the other array.
   bool rebuild() {
     if (!qsbr_.passed(spare_free_at_)) return false;
     const auto* old = active_.load(std::memory_order_relaxed);
@@ -237,14 +237,15 @@ class QsbrTable {
   Words words_[2];
   const std::unique_ptr<Entry[]> entries_;
   std::atomic<std::atomic<std::uint64_t>*> active_{nullptr};
-  // The writer's.
+  // Used by the writer only.
   alignas(kNoSharing) std::size_t size_ = 0;
   std::size_t tombstones_ = 0;
   std::size_t rebuilds_ = 0;
   Qsbr::Grace spare_free_at_ = 0;
   const std::unique_ptr<std::uint32_t[]> free_;  // a stack of entry numbers
   std::size_t free_count_ = 0;
-  const std::unique_ptr<Leaving[]> leaving_;  // erased, may still be looked at; oldest first
+  const std::unique_ptr<Leaving[]> leaving_;  // erased, readers may still look at them; oldest
+                                              // first
   std::size_t leaving_head_ = 0;
   std::size_t leaving_tail_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Randomness from a seed: handed in wherever something is left to chance, so that a run can be
-// replayed. The same numbers with every compiler and standard library, which the distributions of
-// <random> do not promise. Not for secrets.
+// Random numbers from a seed, handed in wherever a choice is random, so that a run can be replayed.
+// The same numbers with every compiler and standard library, unlike the distributions of <random>.
+// Not for secrets.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace plnet {
 
-// Steele, Lea, Flood: turns any 64 bits into well-mixed ones. Seeds the generator below.
+// Steele, Lea, Flood: maps any 64 bits to well-mixed ones. Seeds the generator below.
 class SplitMix64 {
  public:
   explicit constexpr SplitMix64(std::uint64_t seed) : state_(seed) {}
@@ -52,9 +52,9 @@ class Random {
     return result;
   }
 
-  // Evenly one of 0 … bound - 1, without the bias of a remainder (Lemire 2019).
+  // Uniform in 0 … bound - 1, without the bias of a remainder (Lemire 2019).
   constexpr std::uint64_t below(std::uint64_t bound) {
-    PLNET_CHECK(bound > 0, "nothing lies below 0");
+    PLNET_CHECK(bound > 0, "the bound is above 0");
     Wide product = static_cast<Wide>(next()) * bound;
     auto low = static_cast<std::uint64_t>(product);
     if (low < bound) {
@@ -66,17 +66,17 @@ class Random {
     }
     return static_cast<std::uint64_t>(product >> 64);
   }
-  // Evenly one of first … last, both included.
+  // Uniform in first … last, both included.
   constexpr std::uint64_t between(std::uint64_t first, std::uint64_t last) {
-    PLNET_CHECK(first <= last, "a range runs upwards");
+    PLNET_CHECK(first <= last, "the first value does not exceed the last");
     const std::uint64_t span = last - first;
     return span == UINT64_MAX ? next() : first + below(span + 1);
   }
-  // Evenly in [0, 1), in steps of 2^-53.
+  // Uniform in [0, 1), in steps of 2^-53.
   constexpr double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
   // True with this probability: never at 0, always at 1.
   constexpr bool chance(double probability) { return unit() < probability; }
-  // Times between events that come at random, `mean` on average.
+  // Intervals between random events, with this mean.
   double exponential(double mean) { return -mean * std::log1p(-unit()); }
 
   template <class T>
@@ -87,8 +87,8 @@ class Random {
     }
   }
 
-  // An independent stream for a part of the whole, e.g. "link 3". Depends on the seed and the label
-  // only, not on how many numbers were drawn before: what one part draws does not disturb another.
+  // An independent stream for a part of the whole, e.g. "link 3". Depends only on the seed and the
+  // label, not on the numbers drawn before, so that parts do not disturb each other.
   [[nodiscard]] constexpr Random fork(std::string_view label) const {
     std::uint64_t hash = 0xcbf29ce484222325 ^ SplitMix64(seed_).next();  // FNV-1a, salted
     for (const char letter : label) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A value that one thread writes now and then and others read without order: views of health,
-// credits, states. Nothing else may be concluded from having read it.
+// A value that one thread writes rarely and others read without ordering: views of health, credits,
+// states. Reading it implies nothing about other memory.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ class Relaxed {
 
   [[nodiscard]] T get() const { return value_.load(std::memory_order_relaxed); }
   void set(T value) { value_.store(value, std::memory_order_relaxed); }
-  // For the rare value with several writers; returns what it was.
+  // For the rare value with several writers; returns the previous value.
   T exchange(T value) { return value_.exchange(value, std::memory_order_relaxed); }
   bool compare_exchange(T expected, T desired) {
     return value_.compare_exchange_strong(expected, desired, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a function returns when it can fail. Result<T> carries a code and never allocates: it is for
-// the message path. Outcome<T> adds words for people: it is for the control path.
+// The result of a function that can fail. Result<T> carries a code and never allocates: for the
+// message path. Outcome<T> adds words for people: for the control path.
 #pragma once
 
 #include <cerrno>
@@ -12,9 +12,9 @@
 
 namespace plnet {
 
-// How a failed message bears on the health of the interfaces that it used. Names and order are
-// LNet's (lustre-release lnet/include/lnet/lib-types.h: enum lnet_msg_hstatus), values go into
-// masks.
+// The effect of a failed message on the health of the interfaces that it used. Names and order are
+// LNet's (lustre-release lnet/include/lnet/lib-types.h: enum lnet_msg_hstatus); the values are bit
+// numbers in masks.
 enum class Health : std::uint8_t {
   kOk,
   kLocalInterrupt,
@@ -30,8 +30,8 @@ enum class Health : std::uint8_t {
 };
 inline constexpr std::size_t kHealthCount = 11;
 
-// Every way in which something of ours fails: name, errno that LNet's tools print, the health class
-// that a message failing so gets unless whoever saw it fail knows better, text.
+// All error codes: name, the errno that LNet's tools print, the default health class of a message
+// that fails with it (its observer may know better), text.
 #define PLNET_ERRORS(X)                                                         \
   X(kInvalid, EINVAL, kLocalError, "invalid argument")                          \
   X(kMissing, EFAULT, kLocalError, "mandatory parameter missing")               \
@@ -67,21 +67,21 @@ enum class Errc : std::uint8_t {
 #undef PLNET_X
 };
 
-// All four are total: a value outside the enum (memory trampled on) yields "unknown", EIO, local.
+// All four are total: a value outside the enum (corrupted memory) yields "unknown", EIO, local.
 [[nodiscard]] std::string_view name_of(Errc code);
 [[nodiscard]] std::string_view text_of(Errc code);
 [[nodiscard]] int errno_of(Errc code);
 [[nodiscard]] Health health_of(Errc code);
 
-// The nearest code for an errno that a system call left behind.
+// The nearest code for an errno of a system call.
 [[nodiscard]] Errc errc_of_errno(int number);
 [[nodiscard]] std::string_view name_of(Health health);
 
 template <class T>
 using Result = std::expected<T, Errc>;
 
-// A failure on the control path: what happened, in words that name the thing and say what was
-// expected. The words go to a person; programs look at the code.
+// A failure on the control path, described in words that name the object and the expectation.
+// People read the words, programs the code.
 struct Error {
   Errc code = Errc::kInvalid;
   std::string what;

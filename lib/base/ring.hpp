@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How anything crosses from one shard to another: a bounded ring with one producer and one
-// consumer. Size it by the credits that allow objects into it; a full ring then cannot happen on
-// the way out and is a bug on the way home.
+// The ring between two shards: bounded, one producer, one consumer. Its size follows from the
+// credits that let objects into it: a full ring then cannot happen on the way out and is a bug on
+// the way home.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@
 
 namespace plnet {
 
-// A slot says by itself whether it is full, beside the object. A consumer that waits looks at the
-// slot, so one cache line moves per hop, not one for an index and one for the object. The producer
-// reads the consumer's index only when its copy of it says that there is no room.
+// Each slot shows whether it is full, beside the object. A waiting consumer reads the slot, so one
+// cache line moves per hop instead of one for an index and one for the object. The producer reads
+// the consumer's index only when its copy shows no room.
 template <class T>
 class SpscRing {
   static_assert(std::is_trivially_copyable_v<T>, "rings carry pointers and small values");
@@ -32,7 +32,7 @@ class SpscRing {
 
   [[nodiscard]] std::size_t capacity() const { return mask_ + 1; }
 
-  // Producer only. Takes a prefix of the burst, returns how many.
+  // Producer only. Accepts a prefix of the burst, returns its length.
   std::size_t push_burst(std::span<const T> burst) {
     const std::size_t tail = producer_.index.load(std::memory_order_relaxed);
     std::size_t room = capacity() - (tail - producer_.seen);
@@ -46,7 +46,7 @@ class SpscRing {
       slot.object = burst[i];
       slot.filled.store(tail + i + 1, std::memory_order_release);
     }
-    // After the slots: who sees the index sees the objects.
+    // Store the index after the slots: a consumer that sees the index sees the objects.
     if (count > 0) producer_.index.store(tail + count, std::memory_order_release);
     return count;
   }
@@ -66,8 +66,8 @@ class SpscRing {
   }
   [[nodiscard]] bool pop(T& object) { return pop_burst({&object, 1}) == 1; }
 
-  // Anybody; a hint that may be old by the time it is used. The consumer may trust it to go to
-  // sleep on: what was pushed before the doorbell rang is counted.
+  // Any thread; a hint that may be out of date. The consumer may rely on it before it sleeps:
+  // objects pushed before the doorbell rang are counted.
   [[nodiscard]] std::size_t size() const {
     const std::size_t head = consumer_.index.load(std::memory_order_acquire);
     const std::size_t tail = producer_.index.load(std::memory_order_acquire);
@@ -77,12 +77,13 @@ class SpscRing {
 
  private:
   struct Slot {
-    std::atomic<std::size_t> filled{0};  // one more than the index of what it holds, or held last
+    std::atomic<std::size_t> filled{0};  // one more than the index of the object that it holds or
+                                         // held last
     T object{};
   };
   struct alignas(kNoSharing) End {
     std::atomic<std::size_t> index{0};
-    std::size_t seen = 0;  // producer: the consumer's index when last looked at
+    std::size_t seen = 0;  // producer: the consumer's index when last read
   };
 
   End producer_;

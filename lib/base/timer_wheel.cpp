@@ -9,7 +9,7 @@ namespace plnet {
 
 TimerWheel::TimerWheel(Instant start, Duration tick)
     : start_ns_(start.time_since_epoch().count()), tick_(tick.count()) {
-  PLNET_CHECK(tick >= kTickMin, "there are levels for ticks as long as this");
+  PLNET_CHECK(tick >= kTickMin, "a tick is at least kTickMin");
   PLNET_CHECK(start_ns_ >= 0, "clocks start at zero or after it");
 }
 
@@ -18,7 +18,8 @@ void TimerWheel::start(Timer& timer, Instant deadline) {
   const std::uint64_t ticks = tick_of(deadline);
   const std::uint64_t expires = ticks > now_ ? ticks : now_ + 1;
   if (timer.linked()) {
-    // Restarted for the same tick, as when one operation follows another: it is where it should be.
+    // Restarted for the same tick, as when one operation follows another: the timer is already in
+    // the right list.
     if (timer.expires_ == expires && timer.place_ != kNoSlot) return;
     leave_slot(timer);
   } else {
@@ -28,15 +29,15 @@ void TimerWheel::start(Timer& timer, Instant deadline) {
   place(timer);
 }
 
-// The first tick that is not before the deadline. Most deadlines are as far away as the one before:
-// the same tick, without a division.
+// The first tick that is not before the deadline. Most deadlines are as far away as the previous
+// one: the same tick, without a division.
 std::uint64_t TimerWheel::tick_of(Instant deadline) {
   const std::int64_t deadline_ns = deadline.time_since_epoch().count();
   if (deadline_ns <= start_ns_) return 0;
   const auto after = static_cast<std::uint64_t>(deadline_ns - start_ns_);
   const auto tick = static_cast<std::uint64_t>(tick_);
   if (last_end_ - after >=
-      tick) {  // before its tick's beginning, or, wrapped around, after its end
+      tick) {  // before the beginning of its tick, or, wrapped around, after its end
     last_ticks_ = after / tick + (after % tick != 0 ? 1 : 0);
     last_end_ = last_ticks_ * tick;
   }
@@ -73,7 +74,7 @@ void TimerWheel::leave_slot(Timer& timer) {
 TimerWheel::NextSlot TimerWheel::next_slot() const {
   for (unsigned level = 0; level < kLevels; ++level) {
     if (occupied_[level] == 0) continue;
-    // All that waits at this level lies after the current digit and before the next higher level.
+    // All timers of this level lie after the current digit and before the next higher level.
     const auto slot = static_cast<unsigned>(std::countr_zero(occupied_[level]));
     const unsigned shift = level * kDigitBits;
     const std::uint64_t above =

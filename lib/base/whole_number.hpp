@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A text that is a number from its first letter to its last, and nothing else.
+// A text that is a number from its first character to its last.
 #pragma once
 
 #include <charconv>
@@ -10,8 +10,8 @@
 
 namespace plnet {
 
-// Nothing: no digits, letters beside them, or more than Number holds. A minus sign is read where
-// Number has a sign, a plus and blanks never.
+// Empty: no digits, other characters beside them, or a value beyond Number. A minus sign is
+// accepted where Number has a sign; a plus sign and blanks never.
 template <class Number>
 [[nodiscard]] std::optional<Number> whole_number(std::string_view text, int base = 10) {
   Number number{};
