@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sink of spdlog for a descriptor whose reader may stall, such as a pipe. Nothing here waits:
-// lines that cannot be written yet are kept up to a limit, those beyond are counted and dropped.
+// A sink of spdlog for a descriptor whose reader may stall, such as a pipe. It never waits: lines
+// that cannot be written yet are kept up to a limit; lines beyond it are counted and dropped.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@ class DescriptorSink final : public spdlog::sinks::base_sink<spdlog::details::nu
 
   // Writes kept lines while the descriptor takes them.
   void write_kept();
-  // Lines dropped, ever.
+  // Lines dropped since the start.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
-  // The reader reads again.
+  // True when no line waits for the reader.
   [[nodiscard]] bool has_written_all() const { return kept_.empty(); }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 // Events taken from the kernel in one round; more wait for the next round.
 constexpr std::size_t kEventsPerRound = 64;
-// A loop with nothing to do looks up this often; it only bounds the arithmetic.
+// The longest wait of an idle loop; it only bounds the arithmetic.
 constexpr Duration kWaitMax = std::chrono::hours(1);
 
 std::unexpected<Error> system_failure(const char* doing) {
@@ -66,7 +66,7 @@ Outcome<void> EventLoop::modify(int descriptor, std::uint32_t events) {
   event.events = events;
   event.data.u64 = found->second;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, descriptor, &event) != 0) {
-    return system_failure("change what a descriptor is watched for");
+    return system_failure("change the events of a descriptor");
   }
   return {};
 }
@@ -182,7 +182,7 @@ unsigned EventLoop::run_calls() {
 }
 
 unsigned EventLoop::run_timers() {
-  // Only those due now: a handler that adds a timer of zero does not keep the loop here.
+  // Timers that are due now only: a handler that adds a timer of zero does not keep the loop here.
   const Instant now = clock_.now();
   const std::uint64_t newest = next_timer_;
   unsigned fired = 0;

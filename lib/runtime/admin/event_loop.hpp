@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The admin thread: descriptors, timers, signals and calls from other threads, one at a time on the
-// one thread that may block. Nothing here is for pollers except post(), and that one rarely.
+// The admin thread: descriptors, timers, signals and calls from other threads, one at a time, on
+// the only thread that may block. Pollers may use post(), rarely, and nothing else.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class EventLoop {
   using Call = std::function<void()>;
   enum class TimerId : std::uint64_t { kNone = 0 };
 
-  // Calls from other threads that may wait; more is a bug or an attack, and is refused.
+  // Limit of waiting calls from other threads. More indicate a bug or an attack and are refused.
   static constexpr std::size_t kCallsMax = 4096;
 
   // `clock` must be monotonic and outlive the loop; timers are measured on it.
@@ -45,14 +45,14 @@ class EventLoop {
   [[nodiscard]] Outcome<void> modify(int descriptor, std::uint32_t events);
   void remove(int descriptor);
 
-  // Fires once after `first`, then every `period` if that is positive. A loop that was late fires a
-  // periodic timer once, not once per period missed.
+  // Fires once after `first`, then every `period` if that is positive. A loop that is late fires a
+  // periodic timer once, not once per missed period.
   TimerId add_timer(Duration first, Duration period, TimerHandler handler);
   // Unknown or finished timers are fine.
   void cancel_timer(TimerId id);
 
-  // Blocks the signals in the calling thread, so call it before other threads start: they inherit
-  // this, and pollers are then never interrupted. May be called once.
+  // Blocks the signals in the calling thread. Call it before other threads start: they inherit the
+  // mask, so that signals never interrupt pollers. May be called once.
   [[nodiscard]] Outcome<void> watch_signals(std::span<const int> signals, SignalHandler handler);
 
   // Any thread. Runs `call` in the loop soon; false if too many wait already.
@@ -61,7 +61,7 @@ class EventLoop {
   void stop();
 
   void run();
-  // One round: waits at most `wait_max` (less if a timer is due) and handles what is there. Returns
+  // One round: waits at most `wait_max` (less if a timer is due) and handles what is ready. Returns
   // the number of handlers called.
   unsigned run_once(Duration wait_max);
 
@@ -92,7 +92,7 @@ class EventLoop {
   Descriptor signals_;
   std::uint64_t next_watch_ = 1;
   std::uint64_t next_timer_ = 1;
-  // By a number that is never used twice: an event for a descriptor removed earlier in the same
+  // Keyed by a number that is never reused: an event for a descriptor removed earlier in the same
   // round finds nothing, even if the descriptor's number is in use again.
   std::map<std::uint64_t, std::shared_ptr<Watch>> watches_;
   std::map<int, std::uint64_t> watch_of_;

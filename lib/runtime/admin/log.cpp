@@ -20,7 +20,7 @@ namespace {
 constexpr auto kLevelNames = std::to_array<std::string_view>({"error", "warning", "info", "debug"});
 constexpr const char* kLinePattern = "time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v";
 
-// The reader of the log did not read.
+// Logged when the reader of the log did not read.
 constexpr LogSite kLinesLost{LogLevel::kWarning, "log_lines_lost", {"lost"}};
 constexpr LogSite kRecordsLost{LogLevel::kWarning, "log_records_lost", {"shard", "lost"}};
 
@@ -34,7 +34,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::err;
 }
 
-// The number that sd-daemon(3) wants in front of a line, in angle brackets.
+// The priority in angle brackets that sd-daemon(3) defines for the start of a line.
 class JournalPriority final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -88,7 +88,7 @@ void append_field(std::string& line, std::string_view key, std::string_view valu
 struct Log::Sinks {
   Sinks(std::vector<spdlog::sink_ptr> all, std::shared_ptr<DescriptorSink> its_descriptor)
       : logger("", all.begin(), all.end()), descriptor(std::move(its_descriptor)) {
-    logger.set_level(spdlog::level::trace);  // Log has decided already
+    logger.set_level(spdlog::level::trace);  // Log has already decided
   }
   spdlog::logger logger;
   const std::shared_ptr<DescriptorSink> descriptor;  // may be null
@@ -233,7 +233,7 @@ bool Log::print_if_room(const LogSite& site, std::string_view line) {
   return true;
 }
 
-// A line of its own: behind another one it would seem to be about that one's values.
+// A line of its own: appended to another line, it would seem to describe the values of that line.
 void Log::print_sum(const LogSite& site, SiteState& state, Instant now) {
   if (state.suppressed > 0) {
     emit(site.level, fmt::format("event={} repeated={}", site.event, state.suppressed));
@@ -267,8 +267,8 @@ std::size_t Log::drain() {
   std::size_t taken = 0;
   for (const auto& port : ports_) {
     LogRecord record;
-    // At most one ring full per port and drain: a poller that posts without end cannot hold the
-    // admin thread here.
+    // At most one ring full per port and drain, so that a poller that posts without end cannot hold
+    // the admin thread.
     for (std::size_t i = 0; i < LogPort::kRecords && port->ring_.pop(record); ++i) {
       ++taken;
       std::string line = fmt::format("event={} shard={}", record.site->event, port->shard_);

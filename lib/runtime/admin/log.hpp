@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The log: one line per event, key=value, limited per site. A site that repeats itself is cut off
 // and summed up in a line of its own ("event=noise repeated=123"), so that a flood costs a few
-// lines a second, never a disk. What a site says of many at a time, each once, is no repetition:
-// such a site is bounded by its callers.
+// lines a second. A site that reports each of many objects once does not repeat itself: its callers
+// bound its lines.
 //
 //   inline constexpr LogSite kPeerDown{LogLevel::kWarning, "peer_down", {"nid", "reason"}};
 //   log.write(kPeerDown, {nid_text, "timeout"});             // the control path, any thread
@@ -39,22 +39,22 @@ enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug };
 // Values that one line may carry; more is a table, not a line.
 inline constexpr std::size_t kLogFieldsMax = 7;
 
-// Who sees to it that a site does not flood the log.
+// The part of the program that bounds the lines of a site.
 enum class LogLimit : std::uint8_t {
   kLog,     // the log, by LogOptions::burst
-  kCaller,  // what it tells is bounded where it comes from, and each line is news: none is left out
+  kCaller,  // the callers, whose source is bounded; each line is news, and none is left out
 };
 
-// One place that logs. Must have static storage: its address is its identity. Not a temporary.
+// One place that logs. It needs static storage, since its address is its identity.
 struct LogSite {
   LogLevel level = LogLevel::kInfo;
-  std::string_view event;                              // snake_case, what happened
+  std::string_view event;                              // snake_case, the name of the event
   std::array<std::string_view, kLogFieldsMax> keys{};  // of the values, in order
   LogLimit limit = LogLimit::kLog;
 };
 
-// A value in a fixed place: a number or a short text. A longer text is cut, which is for pollers;
-// write() takes strings of any length.
+// A value in a fixed place: a number or a short text. Longer texts are cut for pollers; write()
+// takes strings of any length.
 class LogValue {
  public:
   static constexpr std::size_t kTextMax = 30;
@@ -88,11 +88,12 @@ class Log;
 // A poller's way into the log: a ring that the admin thread empties. One thread posts.
 class LogPort {
  public:
-  // Records that wait for the admin thread: enough for a burst within one drain period of 100 ms
-  // at the rate at which anybody could still read it.
+  // Records that wait for the admin thread: a burst within one drain period of 100 ms, at a rate
+  // that people can still read.
   static constexpr std::size_t kRecords = 256;
 
-  // Never blocks, never allocates. What does not fit is counted and reported by the next drain.
+  // Never blocks, never allocates. Records that do not fit are counted, and the next drain reports
+  // the count.
   void post(const LogSite& site, std::initializer_list<LogValue> values) noexcept;
 
  private:
@@ -108,20 +109,21 @@ class LogPort {
 
 struct LogOptions {
   LogLevel level = LogLevel::kInfo;
-  int descriptor = STDERR_FILENO;  // not waited for if its reader stalls; -1: none
-  bool journal = false;  // the descriptor is systemd's journal: "<4>" in front, no time of our own
+  int descriptor = STDERR_FILENO;  // never waited for if its reader stalls; -1: none
+  bool journal = false;  // the descriptor is systemd's journal: "<4>" in front, no timestamp of
+                         // ours
   std::string file;      // also append to this file; "" = none
   std::function<void(std::string_view line)> capture;  // also hand each line to this; for tests
-  // What is to stand behind a line, with a blank in front; "": nothing. Any thread that logs.
+  // Text to append to a line, with a leading blank; "": nothing. Called by any thread that logs.
   std::function<std::string(std::string_view line)> annotate{};
-  // A site may say this much in each window; the rest of the window is counted.
+  // Lines of a site per window; further ones are counted until the window ends.
   unsigned burst = 10;
   Duration window = std::chrono::seconds(1);
 };
 
 class Log {
  public:
-  // Pollers that may have a port.
+  // Limit of pollers with a port.
   static constexpr std::size_t kPortsMax = 1024;
 
   // The clocks must outlive the log. Fails if the file cannot be opened.
@@ -139,19 +141,19 @@ class Log {
 
   // Control path, any thread; may block on the disk. Values of any length.
   void write(const LogSite& site, std::initializer_list<std::string_view> values);
-  // The same if the site's limit has room for it now; else nothing, not even a count: false, and
-  // the caller comes again. A line that the level leaves out counts as written.
+  // Writes the line if the site's limit has room now. Otherwise writes and counts nothing and
+  // returns false; the caller tries again. A line below the log level counts as written.
   [[nodiscard]] bool write_if_room(const LogSite& site,
                                    std::initializer_list<std::string_view> values);
 
   // Start-up only; the port lives as long as the log.
   [[nodiscard]] LogPort& add_port(unsigned shard);
 
-  // Admin thread, every 100 ms or so: prints what pollers posted and the sums of sites that fell
-  // silent. Returns the number of records taken.
+  // Admin thread, every 100 ms or so: prints the records of pollers and the sums of sites that have
+  // become quiet. Returns the number of records taken.
   std::size_t drain();
-  // Lines that the limits swallowed; records that did not fit into rings and lines that nobody
-  // read, ever.
+  // Lines suppressed by the limits; records that did not fit into rings, and lines that were not
+  // read, since the start.
   [[nodiscard]] std::uint64_t suppressed() const;
   [[nodiscard]] std::uint64_t lost() const;
 
@@ -180,14 +182,14 @@ class Log {
   const WallClock& wall_clock_;
   std::atomic<LogLevel> level_;
   std::unique_ptr<Sinks> sinks_;
-  mutable std::mutex mutex_;  // of everything below
+  mutable std::mutex mutex_;  // guards all members below
   std::map<const LogSite*, SiteState> sites_;
   std::uint64_t suppressed_ = 0;
   std::uint64_t lines_lost_reported_ = 0;
   std::vector<std::unique_ptr<LogPort>> ports_;
 };
 
-// A value as it stands after key=: plain if it is one word, else quoted.
+// A value as printed after key=: plain if it is one word, else quoted.
 [[nodiscard]] std::string log_value_text(std::string_view text);
 
 }  // namespace plnet::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The register of counters in prometheus-cpp's own types; only for the few files that speak them.
+// The register of counters in prometheus-cpp's own types, for the few files that use them.
 #pragma once
 
 #include <vector>

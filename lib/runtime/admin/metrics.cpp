@@ -17,7 +17,7 @@ namespace {
 
 struct UnitRow {
   std::string_view unit;
-  std::string_view suffix;  // Prometheus wants base units
+  std::string_view suffix;  // Prometheus requires base units
   double scale;
 };
 constexpr auto kUnits = std::to_array<UnitRow>({{"ns", "seconds", 1e-9},
@@ -41,7 +41,7 @@ bool ends_with_word(std::string_view name, std::string_view word) {
   return name.size() == word.size() || name[name.size() - word.size() - 1] == '_';
 }
 
-// A name that has its unit in it (hops_in, turns_with_work) does not want it a second time.
+// Names that contain their unit (hops_in, turns_with_work) do not get it a second time.
 bool has_word(std::string_view name, std::string_view word) {
   return ends_with_word(name, word) || name.starts_with(std::string(word) + '_') ||
          name.find('_' + std::string(word) + '_') != std::string_view::npos;
@@ -123,8 +123,8 @@ void Metrics::for_each_histogram(const std::function<void(const HistogramMetric&
 
 namespace {
 
-// Buckets of 1024 to 2^36: for times in nanoseconds a microsecond to a minute. Their bounds are
-// those of buckets of ours, so that nothing is guessed.
+// Buckets of 1024 to 2^36: for times in nanoseconds, a microsecond to a minute. Their bounds are
+// bounds of Histogram's buckets, so that no count is estimated.
 constexpr unsigned kFirstBound = 10;
 constexpr unsigned kLastBound = 36;
 
@@ -155,7 +155,7 @@ HistogramFigures figures_of(const Histogram& histogram) {
   return figures;
 }
 
-// To divide by a power of ten is exact where to multiply with its inverse is not: 6.4e-05.
+// Division by a power of ten is exact where multiplication by its inverse is not: 6.4e-05.
 double scaled(std::uint64_t value, double scale) {
   const auto exact = static_cast<double>(value);
   return scale < 1 ? exact / std::round(1 / scale) : exact * scale;

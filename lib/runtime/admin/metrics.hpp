@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who counts what: a register of counter tables with labels, read by lnetctl and Prometheus.
-// Reading is relaxed loads of what pollers store anyway, so that a scrape delays nobody.
+// A register of counter tables with labels, read by lnetctl and Prometheus. Readers load relaxed
+// atomics that pollers store anyway, so a scrape delays no poller.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,26 @@ struct MetricLabel {
   std::string value;
 };
 
-// One counter table of one object as readers see it.
+// One counter table of one object, for readers.
 struct MetricSet {
   std::string object;  // the noun of the metric's name: "poller", "device"
   std::vector<MetricLabel> labels;
   CounterView view;
 };
 
-// How often what came to pass, by its size.
+// The distribution of sizes or times.
 struct HistogramInfo {
-  std::string_view name;  // as of a counter
+  std::string_view name;  // as for a counter
   std::string_view unit;
   std::string_view help;
 };
-// The same as it was counted elsewhere, at one moment.
+// The same distribution counted elsewhere, at one moment.
 struct HistogramFigures {
   struct Bucket {
-    std::uint64_t bound = 0;  // of sizes
-    std::uint64_t below = 0;  // so many were smaller
+    std::uint64_t bound = 0;  // upper bound of the sizes
+    std::uint64_t below = 0;  // number of smaller values
   };
-  std::vector<Bucket> buckets;  // by their bounds
+  std::vector<Bucket> buckets;  // ordered by bound
   std::uint64_t count = 0;
   std::uint64_t sum = 0;
 };
@@ -49,23 +49,23 @@ struct HistogramMetric {
   std::string object;
   std::vector<MetricLabel> labels;
   HistogramInfo info;
-  const Histogram* histogram = nullptr;  // null: `figures`
+  const Histogram* histogram = nullptr;  // null: use `figures`
   HistogramFigures figures;
 };
 
 class Metrics {
  public:
   enum class Id : std::uint64_t {};
-  // Who is behind a label's value, "" for nobody: Prometheus gets it as a label `host`.
+  // The host that a label's value belongs to, "" for none: Prometheus gets it as a label `host`.
   using HostOf = std::function<std::string(std::string_view value)>;
 
-  // Before the first reader.
+  // Call before the first reader.
   void name_hosts(HostOf host_of) { host_of_ = std::move(host_of); }
   [[nodiscard]] std::string host_of(std::string_view value) const {
     return host_of_ ? host_of_(value) : std::string();
   }
 
-  // Any thread but pollers. What `view` points to must live until remove() has returned.
+  // Any thread but pollers. The memory behind `view` must live until remove() has returned.
   Id add(std::string object, std::vector<MetricLabel> labels, CounterView view);
   Id add(std::string object, std::vector<MetricLabel> labels, const HistogramInfo& info,
          const Histogram& histogram);
@@ -73,8 +73,8 @@ class Metrics {
          HistogramFigures figures);
   void remove(Id id);
 
-  // Calls `visit` for each set in the order in which they came, with the register locked: `visit`
-  // must not add or remove.
+  // Calls `visit` for each set in the order of add(), with the register locked: `visit` must not
+  // add or remove.
   void for_each(const std::function<void(const MetricSet& set)>& visit) const;
   void for_each_histogram(const std::function<void(const HistogramMetric& metric)>& visit) const;
 
@@ -89,7 +89,7 @@ class Metrics {
   std::uint64_t next_ = 0;
 };
 
-// The name that a counter has in Prometheus and what its value is multiplied with:
+// A counter's name in Prometheus and the factor of its value:
 // plnet_<object>_<name>[_<unit>][_total], times in seconds.
 struct MetricName {
   std::string name;

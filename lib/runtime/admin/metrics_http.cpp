@@ -22,12 +22,12 @@
 namespace plnet::runtime {
 namespace {
 
-// Connections served at a time, and those that may wait. A site has one or two Prometheus servers;
-// the others are for callers that send their requests slowly, each of which holds a thread until
-// kRequestTimeoutMs.
+// Connections served at a time, and connections that may wait. A site has one or two Prometheus
+// servers; the others are reserve against callers that send their requests slowly, each of which
+// holds a thread until kRequestTimeoutMs.
 constexpr const char* kThreads = "32";
 constexpr const char* kWaitingConnections = "32";
-// A reader that takes longer over its request or our reply is cut off.
+// A reader that needs longer for its request or our reply is cut off.
 constexpr const char* kRequestTimeoutMs = "3000";
 
 class Collector final : public prometheus::Collectable {
@@ -46,7 +46,7 @@ bool is_address(int family, const std::string& text) {
   return inet_pton(family, text.c_str(), bytes.data()) == 1;
 }
 
-// The HTTP library does not say why it cannot listen: the kernel does.
+// The HTTP library does not say why it cannot listen, so ask the kernel.
 std::string why_not(const ListenAddress& wanted) {
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;
@@ -68,7 +68,7 @@ std::string why_not(const ListenAddress& wanted) {
   ::close(probe);
   if (!bound) return std::generic_category().message(number);
   if (is_six) return "the HTTP library here cannot do IPv6; expected an IPv4 address";
-  return "the HTTP library gave up; the port may just have become free";
+  return "the HTTP library failed; the port may have become free meanwhile";
 }
 
 std::unexpected<Error> cannot_listen(std::string_view address, const ListenAddress& parsed) {
@@ -123,13 +123,14 @@ Outcome<void> MetricsHttp::set_listen(std::string_view address) {
   const auto parsed = parse_listen_address(address);
   if (!parsed) return std::unexpected(parsed.error());
   if (serve(address)) return {};
-  // Perhaps what is in the way is our own, on another address of the same port.
+  // Our own listener on another address of the same port may be in the way.
   if (!server_ || port() != parsed->port) return cannot_listen(address, *parsed);
   const std::string before = std::exchange(listen_, {});
   server_.reset();
   if (serve(address)) return {};
   auto refused = cannot_listen(address, *parsed);
-  if (!serve(before)) refused.error().what += "; nor on what it was any more";
+  if (!serve(before))
+    refused.error().what += "; the former address cannot be listened on any more, either";
   return refused;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Metrics over HTTP for Prometheus: GET /metrics and nothing else, off until told an address, on
-// threads of its own so that a slow reader holds up neither the admin thread nor a poller.
+// Metrics over HTTP for Prometheus: GET /metrics only, off until it gets an address. It has its own
+// threads, so that a slow reader delays neither the admin thread nor a poller.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ListenAddress {
   bool operator==(const ListenAddress&) const = default;
 };
 
-// "127.0.0.1:9100" or "[::1]:9100". Names are not looked up: a listener is bound to an address.
+// "127.0.0.1:9100" or "[::1]:9100". Names are not resolved: a listener is bound to an address.
 [[nodiscard]] Outcome<ListenAddress> parse_listen_address(std::string_view text);
 
 class MetricsHttp {
@@ -29,13 +29,13 @@ class MetricsHttp {
   explicit MetricsHttp(const Metrics& metrics);
   ~MetricsHttp();
 
-  // Admin thread. "" turns it off; an address that is served already is left alone. If the new
-  // address cannot be bound, the old one stays. Switching off may block for some seconds: a running
-  // scrape is waited for.
+  // Admin thread. "" turns it off; an address that is already served stays as it is. If the new
+  // address cannot be bound, the old one stays. Turning off waits for a running scrape and may
+  // block for some seconds.
   [[nodiscard]] Outcome<void> set_listen(std::string_view address);
 
   [[nodiscard]] const std::string& listen() const { return listen_; }
-  // The port really bound (for port 0), 0 if off.
+  // The bound port (for a requested port 0), 0 if off.
   [[nodiscard]] int port() const;
   // The address with that port, "" if off.
   [[nodiscard]] std::string address() const;

@@ -15,7 +15,7 @@ void OnceLog::tell(std::string_view who, std::string_view cause) {
   places_.emplace(std::pair<std::string_view, std::string_view>(told.who, told.cause),
                   std::prev(told_.end()));
   ++waiting_;
-  // Behind those that wait already.
+  // New lines wait behind older ones.
   if (waiting_ == 1) (void)say_first(told, now);
 }
 
@@ -34,7 +34,7 @@ void OnceLog::say_waiting(Instant now) {
   }
 }
 
-// Of one that never had its line the log keeps count: its own sum then says so.
+// The log keeps the count of an entry that never had its line, and reports it in its own sum.
 void OnceLog::forget_oldest(Instant now) {
   Told& oldest = told_.front();
   if (oldest.waits) {

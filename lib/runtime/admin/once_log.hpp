@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What somebody from outside does again and again is said once: a line for each of them and cause,
-// then a sum now and then while it goes on. Who they are is theirs to choose, so there is a bound
-// on how many are remembered, and the log's own limit holds for their lines: one that it has no
-// room for waits.
+// Logs repeated events from outside once: a line for each sender and cause, then periodic sums
+// while they continue. Senders choose their own identity, so the number of remembered ones is
+// bounded, and the log's limit applies to their lines: a line without room waits.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +16,29 @@
 
 namespace plnet::runtime {
 
-// The admin thread's.
+// For the admin thread.
 class OnceLog {
  public:
-  // Of somebody and a cause; beyond that those that were quiet for longest are forgotten.
+  // Pairs of sender and cause; beyond that the longest quiet ones are forgotten.
   static constexpr std::size_t kToldMax = 1024;
-  // Between two lines about the same.
+  // Between two lines about the same pair.
   static constexpr Duration kSumInterval = std::chrono::seconds(60);
-  // Of one sum_up(), so that the log's own limit does not swallow any.
+  // Sums in one sum_up(), so that the log's own limit suppresses none.
   static constexpr unsigned kSumsAtOnce = 5;
 
-  // What is said first of them, and then. Their keys are who and cause, of `goes_on` repeated too.
+  // The sites of the first line and of sums. Their keys are who and cause; `goes_on` also has
+  // repeated.
   struct Sites {
     const LogSite& first;
     const LogSite& goes_on;
   };
 
-  // All outlive it.
+  // All outlive this object.
   OnceLog(Log& log, const Sites& sites, const Clock& clock)
       : log_(log), sites_(sites), clock_(clock) {}
 
   void tell(std::string_view who, std::string_view cause);
-  // Every second or so: lines that wait, and what has gone on meanwhile.
+  // Every second or so: writes waiting lines, and sums of repeated events.
   void sum_up();
 
   [[nodiscard]] std::size_t remembered() const { return told_.size(); }
@@ -47,13 +47,13 @@ class OnceLog {
   struct Told {
     std::string who;
     std::string cause;
-    Instant said{};     // its last line
-    bool waits = true;  // for its first line
+    Instant said{};     // the time of its last line
+    bool waits = true;  // its first line is not written yet
     std::uint64_t repeated = 0;
   };
   using Place = std::list<Told>::iterator;
 
-  // False: it waits on.
+  // False: the line still waits.
   [[nodiscard]] bool say_first(Told& told, Instant now);
   void say_waiting(Instant now);
   void say_sum(Told& told, Instant now);
@@ -63,8 +63,8 @@ class OnceLog {
   const Sites sites_;
   const Clock& clock_;
   std::size_t waiting_ = 0;
-  std::list<Told> told_;  // who has been quiet for longest is first
-  std::map<std::pair<std::string_view, std::string_view>, Place> places_;  // views of theirs
+  std::list<Told> told_;  // the longest quiet pair is first
+  std::map<std::pair<std::string_view, std::string_view>, Place> places_;  // views into told_
 };
 
 }  // namespace plnet::runtime

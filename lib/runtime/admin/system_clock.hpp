@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system's time for the control path: where a program's main() gets the clocks that it hands
-// down. Pollers have a cheaper one (poll/tsc_clock.hpp).
+// The system's time for the control path: main() gets its clocks here and hands them down. Pollers
+// use a cheaper one (poll/tsc_clock.hpp).
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] Instant now() const override;
 };
 
-// What the calendar says, for the times that logs print. It may jump; nothing is measured with it.
+// Calendar time, for timestamps in logs. It may jump and is never used to measure.
 using WallTime = std::chrono::system_clock::time_point;
 
 class WallClock {

@@ -17,7 +17,7 @@ class FaultItems : private Items {
     const auto fault = lnet::complete(spec);
     if (!fault) return complain(path, fault.error().what);
     if (std::ranges::find(fresh_, *fault) != fresh_.end()) {
-      return complain(path, "duplicate rule: the same stands in the document already");
+      return complain(path, "duplicate rule: the document already has the same");
     }
     fresh_.push_back(*fault);
     if (std::ranges::find(config_.faults, *fault) != config_.faults.end()) return;

@@ -53,13 +53,12 @@ class Reader {
 
   void take_line(const std::vector<ModprobeWord>& words) {
     if (words[0].text != "options") {
-      return note(words[0].at, fmt::format("'{}' is passed over", shown(words[0].text)));
+      return note(words[0].at, fmt::format("'{}' is ignored", shown(words[0].text)));
     }
     if (words.size() < 2) return errors_.add(words[0].at, "'options' without a module");
     const std::string& module = words[1].text;
     if (kept_of(module).empty() && module != kSelftestModule) {
-      return note(words[1].at,
-                  fmt::format("options of module '{}' are passed over", shown(module)));
+      return note(words[1].at, fmt::format("options of module '{}' are ignored", shown(module)));
     }
     for (std::size_t i = 2; i < words.size(); ++i)
       take_option(module, words[i]);

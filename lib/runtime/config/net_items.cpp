@@ -117,7 +117,7 @@ class NetItems : private Items {
     if (!is_sound(rule, path)) return;
     check_tunables(rule.net, rule.lnd_tunables, path);
     if (std::ranges::find(fresh_rules_, rule) != fresh_rules_.end()) {
-      return complain(path, "duplicate rule: it stands in the document already");
+      return complain(path, "duplicate rule: it is already in the document");
     }
     fresh_rules_.push_back(rule);
     if (std::ranges::find(config_.ip2nets, rule) == config_.ip2nets.end())

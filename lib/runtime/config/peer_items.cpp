@@ -29,7 +29,7 @@ class PeerItems : private Items {
       const auto peer = peer_of(items[i], path);
       if (!peer) continue;
       if (!fresh.insert(peer->primary).second) {
-        complain(path, fmt::format("duplicate peer: {} stands in the document already",
+        complain(path, fmt::format("duplicate peer: {} is already in the document",
                                    text_of(peer->primary)));
         continue;
       }

@@ -18,12 +18,12 @@ class RouteItems : private Items {
   void add(const RouteItem& item, const std::string& path) {
     for (const lnet::RouteConfig& route : routes_of(item, path)) {
       if (!fresh_routes_[route.net].insert(route.gateway).second) {
-        complain(path, fmt::format("duplicate route: to {} by {} stands in the document already",
+        complain(path, fmt::format("duplicate route: to {} by {} is already in the document",
                                    lnet::text_of_net(route.net), text_of(route.gateway)));
         continue;
       }
       if (route.gateway.net() == route.net) {
-        complain(path, fmt::format("gateway {} is on the network that it shall lead to",
+        complain(path, fmt::format("gateway {} is on the destination network itself",
                                    text_of(route.gateway)));
       }
       const auto same = std::ranges::find_if(config_.routes, [&route](const auto& other) {

@@ -54,8 +54,8 @@ Result<Caller> caller_of(int socket) {
     return std::unexpected(errc_of_errno(errno));
   }
   Caller caller{credentials.uid, credentials.gid, credentials.pid, {}, false};
-  // As of the moment of connect(), so that a group database that is slow or gone does not matter.
-  // A kernel without it leaves the primary group to decide.
+  // The groups at the moment of connect(), so that a slow or missing group database does not
+  // matter. Without kernel support only the primary group counts.
   std::array<gid_t, 1024> groups{};
   size = sizeof groups;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0) {

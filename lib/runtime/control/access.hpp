@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the control socket is and who may do what over it.
+// The place of the control socket, and the rights of its users.
 #pragma once
 
 #include <optional>
@@ -20,14 +20,14 @@ inline constexpr std::size_t kInstanceNameMax = 32;
 // digits, '-' and '_', so that they cannot lead out of the folder.
 [[nodiscard]] Outcome<std::string> control_socket_path(std::string_view instance);
 
-// Who may change things besides root and the user that the node runs as.
+// The users and groups that may change a node, besides root and the user that it runs as.
 struct AccessRule {
   uid_t own_uid = 0;
   std::optional<gid_t> group{};
 };
 [[nodiscard]] bool may_change(const AccessRule& rule, const Caller& caller);
 
-// Who is at the other end of a connected Unix socket.
+// The process at the other end of a connected Unix socket.
 [[nodiscard]] Result<Caller> caller_of(int socket);
 
 // The number of a user or group given by name or number.

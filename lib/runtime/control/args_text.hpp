@@ -8,11 +8,12 @@
 
 namespace plnet::runtime {
 
-// Of one value, and of all of them: a document or a list of hundreds of NIDs is not a line.
+// Limits of one value and of all values: a document or a list of hundreds of NIDs does not fit into
+// a line.
 inline constexpr std::size_t kArgTextMax = 80;
 inline constexpr std::size_t kArgsTextMax = 400;
 
-// What does not fit is cut off and ends with "...". Of a text of several lines there is the size.
+// Longer text is cut off and ends with "...". A text of several lines is replaced by its size.
 [[nodiscard]] std::string args_text(const nlohmann::json& args);
 
 }  // namespace plnet::runtime

@@ -68,7 +68,7 @@ VerbReply ControlClient::call(std::string_view verb, const nlohmann::json& args,
         VerbError(Error{Errc::kTooBig, fmt::format("the request has {} MiB, allowed are {}",
                                                    request.size() >> 20, kRequestBytesMax >> 20)}));
   }
-  // A node that refuses us may have answered and closed before we asked: its words count more than
+  // A node that refuses us may have answered and closed before we asked: its answer says more than
   // our broken pipe.
   const auto sent = send_all(request, deadline, timeout);
   while (true) {
@@ -76,7 +76,7 @@ VerbReply ControlClient::call(std::string_view verb, const nlohmann::json& args,
     if (!line) return std::unexpected(VerbError(sent ? line.error() : sent.error()));
     auto reply = parse_reply(*line);
     if (!reply) return std::unexpected(VerbError(std::move(reply.error())));
-    // An answer to an earlier call that ran out of time is passed over.
+    // Skip a late answer to an earlier call that timed out.
     if (reply->id.value_or(id) == id) return std::move(reply->reply);
   }
 }
@@ -119,7 +119,7 @@ Outcome<void> ControlClient::send_all(std::string_view text, Instant deadline, D
   return {};
 }
 
-// Descriptors beyond what one reply may carry are closed.
+// Descriptors beyond the limit of one reply are closed.
 ssize_t ControlClient::receive(std::span<char> piece) {
   iovec bytes{piece.data(), piece.size()};
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(kHandedMax * sizeof(int))> control{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The asking end of the control socket, for lnetctl: blocks, with a time limit.
+// The client end of the control socket, for lnetctl: blocks, with a time limit.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,14 @@ class ControlClient {
   // outlive the client.
   [[nodiscard]] static Outcome<ControlClient> connect(const std::string& path, const Clock& clock);
 
-  // Asks and waits for the answer. A failure of the connection comes back as an error too.
+  // Sends the request and waits for the answer. A connection failure is returned as an error too.
   [[nodiscard]] VerbReply call(std::string_view verb, const nlohmann::json& args, Duration timeout);
 
   // The descriptors that came with the node's answers so far.
   [[nodiscard]] std::vector<Descriptor> take_descriptors() { return std::exchange(handed_, {}); }
 
-  // Nothing is under way, and the node has closed: it keeps nobody who is silent for long.
+  // No call is under way, and the node has closed the connection: it closes silent ones after a
+  // while.
   [[nodiscard]] bool was_closed() const;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kRequestForm =
     R"(expected {"v":1,"id":NUMBER,"verb":"WORDS","args":{…}})";
-// Of a stranger's text in our error messages.
+// Limit of client text quoted in our error messages.
 constexpr std::size_t kEchoMax = 40;
 
 std::string echo(std::string_view text) {
@@ -22,8 +22,8 @@ std::string echo(std::string_view text) {
   return text.size() > kEchoMax ? shown + "…" : shown;
 }
 
-// Before parsing: the parser itself does not mind depth, but printing and destroying what it made
-// goes down by recursion.
+// Checked before parsing: the parser handles any depth, but printing and destroying its result
+// recurse.
 unsigned depth_of(std::string_view text) {
   unsigned depth = 0;
   unsigned deepest = 0;
@@ -44,8 +44,8 @@ unsigned depth_of(std::string_view text) {
   return deepest;
 }
 
-// Notices a key that an object has twice, since readers disagree on which one counts, and leaves
-// out those beyond so many: an object in its order looks through all that it has for each new one.
+// Detects duplicate keys of an object, since readers disagree on which one counts, and drops keys
+// beyond the limit: an ordered object searches all its keys for each new one.
 class KeyWatch {
  public:
   explicit KeyWatch(std::size_t keys_max) : keys_max_(keys_max) {}
@@ -132,7 +132,7 @@ std::string dump_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-// The checks of a request, in order; "" if all is well.
+// The checks of a request, in order; "" if all pass.
 std::string take_request(Json& json, ControlRequest& request, std::optional<std::int64_t>& id) {
   static constexpr auto kFields = std::to_array<std::string_view>({"v", "id", "verb", "args"});
   if (!json.is_object()) return "the line is not an object";
@@ -181,7 +181,7 @@ Outcome<Json> parse_bounded_json(std::string_view text, std::string_view what,
     return json;
   } catch (const Json::parse_error& error) {
     return failure(Errc::kMalformed,
-                   fmt::format("{}: not JSON, wrong at byte {}", what, error.byte));
+                   fmt::format("{}: not JSON: error at byte {}", what, error.byte));
   } catch (const Json::exception& error) {  // a number that does not fit
     return failure(Errc::kMalformed, fmt::format("{}: not JSON: {}", what, echo(error.what())));
   }
@@ -199,11 +199,11 @@ std::expected<ControlRequest, RequestRefused> parse_request(std::string_view lin
   const std::string wrong = take_request(*json, request, id);
   if (json->is_object() && json->contains("v") && (*json)["v"].is_number_integer() &&
       (*json)["v"] != kProtocolVersion) {
-    return refuse(Errc::kVersion, fmt::format("version {} is not spoken here, only {}",
+    return refuse(Errc::kVersion, fmt::format("version {} is not supported, only {}",
                                               (*json)["v"].dump(), kProtocolVersion));
   }
   if (!wrong.empty()) return refuse(Errc::kMalformed, wrong);
-  request.id = id.value_or(0);  // take_request() has seen to it
+  request.id = id.value_or(0);  // take_request() has checked it
   return request;
 }
 
@@ -272,14 +272,14 @@ Outcome<ControlReply> parse_reply(std::string_view line) {
 
 bool LineBuffer::feed(std::string_view bytes) {
   if (lost_) return false;
-  if (start_ > 0) {  // what next() has handed out is done with
+  if (start_ > 0) {  // the bytes handed out by next() are consumed
     bytes_.erase(0, start_);
     scanned_ -= start_;
     start_ = 0;
   }
   bytes_.append(bytes);
-  // The last line has no end yet; those before it are looked at here too, since each must keep to
-  // the limit.
+  // The last line has no end yet. Earlier lines are checked here too, since each must keep to the
+  // limit.
   std::size_t line_start = 0;
   std::size_t from = scanned_;
   while (true) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes over the control socket: JSON objects, one to a line.
+// The protocol of the control socket: JSON objects, one to a line.
 //
 //   request  {"v":1,"id":7,"verb":"cpt show","args":{…}}
 //   reply    {"v":1,"id":7,"result":{…}}
 //            {"v":1,"id":7,"error":{"errno":-22,"descr":"…","where":"file:line:col",…}}
 //
-// An error may also carry "entity" and "seq_no" (what it is about) and "more", a list of further
-// errors of the same form. Everything from the other side is checked: fields that are not known,
-// given twice or of another type are refused by name.
+// An error may also carry "entity" and "seq_no" (its subject) and "more", a list of further errors
+// of the same form. All input is checked: fields that are unknown, duplicate or of a wrong type are
+// refused by name.
 #pragma once
 
 #include <cstdint>
@@ -29,30 +29,30 @@ inline constexpr std::int64_t kProtocolVersion = 1;
 inline constexpr std::size_t kRequestBytesMax = std::size_t{16} << 20;
 // A reply may list them with all their counters.
 inline constexpr std::size_t kReplyBytesMax = std::size_t{64} << 20;
-// Read from a socket in one go.
+// Bytes of one read from a socket.
 inline constexpr std::size_t kReadPiece = std::size_t{64} << 10;
 // Nesting of braces and brackets. The deepest document of lnetctl has 8 levels.
 inline constexpr unsigned kDepthMax = 32;
 inline constexpr std::size_t kVerbLengthMax = 64;
-// Of one object in a request; the verb with the most arguments has some dozen.
+// Fields of one object in a request; the verb with the most arguments has some dozen.
 inline constexpr std::size_t kFieldsMax = 64;
-// Descriptors that go over with one reply.
+// Descriptors that one reply may carry.
 inline constexpr std::size_t kHandedMax = 8;
-// Errors that one reply lists: more than anybody fixes in one go.
+// Errors that one reply lists: more than anybody corrects in one go.
 inline constexpr std::size_t kFaultsMax = 100;
 
 using Json = nlohmann::ordered_json;
 
-// One thing that went wrong, as a person should read it.
+// One failure, described for a person.
 struct VerbFault {
   Errc code = Errc::kInvalid;
   std::string what;
   std::string where;         // file:line:col, "" = not in a file
-  std::string entity;        // "route", "" = what the command is about
+  std::string entity;        // "route", "" = the subject of the command
   std::int64_t seq_no = -1;  // the user's own number of the item, -1 = none
 };
 
-// Why a verb failed: at least one fault. An Outcome's Error turns into it by itself.
+// The failure of a verb: at least one fault. An Outcome's Error converts to it implicitly.
 struct VerbError {
   VerbError() : faults(1) {}
   VerbError(Error error)  // NOLINT(google-explicit-constructor): handlers return Outcome<Json> too
@@ -72,7 +72,7 @@ struct ControlRequest {
   nlohmann::json args = nlohmann::json::object();
 };
 
-// A request that cannot be understood; `id` if at least that could.
+// A request that cannot be parsed, with its `id` if that was readable.
 struct RequestRefused {
   Error error;
   std::optional<std::int64_t> id;
@@ -81,25 +81,25 @@ struct RequestRefused {
 // `line` without its newline. Bounded in time and memory by the length of the line.
 [[nodiscard]] std::expected<ControlRequest, RequestRefused> parse_request(std::string_view line);
 
-// Each ends with a newline. A result that is too big becomes an error that says so.
+// Each ends with a newline. A result that is too large becomes an error that says so.
 [[nodiscard]] std::string encode_request(const ControlRequest& request);
 [[nodiscard]] std::string encode_reply(std::optional<std::int64_t> id, const VerbReply& reply);
 
 struct ControlReply {
-  std::optional<std::int64_t> id;  // none: the server could not tell which request it refused
+  std::optional<std::int64_t> id;  // none: the server could not read the id of the refused request
   VerbReply reply;
 };
 // The client's side: as strict as parse_request(), except that an error may have fields that a
 // newer server added.
 [[nodiscard]] Outcome<ControlReply> parse_reply(std::string_view line);
 
-// Text that is JSON, no deeper than kDepthMax, with no key given twice and no more than so many in
-// an object. `what` names it in errors.
+// Parses JSON text of at most kDepthMax levels, without duplicate keys, with a bounded number of
+// keys per object. `what` names it in errors.
 [[nodiscard]] Outcome<Json> parse_bounded_json(
     std::string_view text, std::string_view what,
     std::size_t keys_max = std::numeric_limits<std::size_t>::max());
 
-// The errno that stands in replies: negative.
+// The errno in replies: negative.
 [[nodiscard]] inline int wire_errno(Errc code) {
   return -errno_of(code);
 }
@@ -109,11 +109,11 @@ class LineBuffer {
  public:
   explicit LineBuffer(std::size_t line_max) : line_max_(line_max) {}
 
-  // Takes bytes as they come. False once a line is longer than the limit: where the next one begins
-  // can then not be told, the buffer stays empty and the connection has to go.
+  // Adds bytes. False once a line is longer than the limit: the start of the next line is then
+  // unknown, the buffer stays empty, and the connection must be closed.
   [[nodiscard]] bool feed(std::string_view bytes);
-  // The next whole line without its newline (and without a carriage return before it). The view
-  // holds until the next call of feed().
+  // The next whole line without its newline (and without a carriage return before it). The view is
+  // valid until the next call of feed().
   [[nodiscard]] std::optional<std::string_view> next();
   [[nodiscard]] bool has_line() const { return bytes_.find('\n', scanned_) != std::string::npos; }
   // Bytes that are kept, whole lines included.
@@ -122,7 +122,7 @@ class LineBuffer {
  private:
   std::size_t line_max_;
   std::string bytes_;
-  std::size_t start_ = 0;    // of the line that next() looks for
+  std::size_t start_ = 0;    // of the line that next() returns next
   std::size_t scanned_ = 0;  // no newline between start_ and here
   bool lost_ = false;
 };

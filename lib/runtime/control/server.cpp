@@ -17,7 +17,7 @@
 namespace plnet::runtime {
 namespace {
 
-// Pieces read from one client before others get their turn.
+// Pieces read from one client before other clients get their turn.
 constexpr unsigned kReadsPerTurn = 16;
 constexpr Duration kIdleCheckPeriod = std::chrono::seconds(1);
 
@@ -25,12 +25,12 @@ Descriptor accept_from(const ListeningSocket& socket) {
   return Descriptor(::accept4(socket.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }
 
-// Given up for a moment to tell a client that there are none.
+// A spare descriptor, closed for a moment to tell a client that none are left.
 Descriptor open_spare() {
   return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-// The descriptors go with the first byte.
+// The descriptors are sent with the first byte.
 ssize_t send_with(int socket, std::string_view text, const std::vector<Descriptor>& handed) {
   PLNET_CHECK(handed.size() <= kHandedMax, "an answer has a bounded number of descriptors");
   iovec bytes{const_cast<char*>(text.data()), text.size()};
@@ -63,13 +63,13 @@ struct ControlServer::Client {
 
   Descriptor descriptor;
   Caller caller;
-  std::vector<Descriptor> handed;  // go with the next bytes that are written
+  std::vector<Descriptor> handed;  // sent with the next bytes that are written
   LineBuffer input;
   std::string output;
   std::size_t written = 0;  // of output
   unsigned pending = 0;     // requests whose verb has not answered yet
-  bool running = false;     // run_requests() is at work further up the stack
-  bool ended = false;       // no more requests: answer what there is, then drop
+  bool running = false;     // run_requests() is active further up the stack
+  bool ended = false;       // no more requests: send the pending answers, then drop
   bool gone = false;
   std::uint32_t watched = EPOLLIN;
   Instant last_active{};
@@ -114,7 +114,7 @@ ControlServer::~ControlServer() {
 }
 
 void ControlServer::accept_clients() {
-  // As many as fit into the backlog, so that a flood of them does not hold the loop.
+  // At most as many as the backlog holds, so that a flood of connections does not hold the loop.
   for (unsigned i = 0; i < options_.clients_max; ++i) {
     Descriptor descriptor = accept_from(socket_);
     if (descriptor.valid()) {
@@ -128,9 +128,9 @@ void ControlServer::accept_clients() {
   }
 }
 
-// Whoever calls then wants to know why the node is not well, and is not left to wait in silence.
-// False: nobody waits, of which the system says nothing as long as there is no descriptor, or that
-// cannot be done either.
+// Accepts a waiting client by the spare descriptor and refuses it: callers often want to know why
+// the node is unwell, and must not wait in silence. False: no client waits (without a free
+// descriptor the system does not tell), or accepting failed.
 bool ControlServer::refuse_without_descriptor() {
   spare_.reset();
   Descriptor descriptor = accept_from(socket_);
@@ -141,7 +141,8 @@ bool ControlServer::refuse_without_descriptor() {
   spare_ = open_spare();
   if (nobody_waits) return false;
   if (options_.out_of_descriptors) options_.out_of_descriptors();
-  // Who waits stays there to be seen, round after round: look away until the next idle check.
+  // A waiting client stays readable in every round: do not watch the socket until the next idle
+  // check.
   if (!accepted) (void)loop_.modify(socket_.descriptor(), 0);
   return accepted;
 }
@@ -188,7 +189,7 @@ void ControlServer::on_event(const std::shared_ptr<Client>& client, std::uint32_
   if ((events & EPOLLIN) != 0 && !client->ended) {
     read_from(*client);
   } else if ((events & EPOLLHUP) != 0) {
-    return drop(client);  // nobody is left to read answers
+    return drop(client);  // no reader is left for the answers
   }
   run_requests(client);
 }
@@ -199,7 +200,7 @@ void ControlServer::read_from(Client& client) {
     const ssize_t got = ::recv(client.descriptor.get(), piece.data(), piece.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (got <= 0) {  // half-closed: what it asked is still answered
+    if (got <= 0) {  // half-closed: earlier requests are still answered
       client.ended = true;
       return;
     }
@@ -209,10 +210,10 @@ void ControlServer::read_from(Client& client) {
           client.caller.may_change ? kRequestBytesMax : kReaderRequestBytesMax;
       client.output += encode_reply(
           std::nullopt,
-          std::unexpected(VerbError(Error{
-              Errc::kTooBig, fmt::format("a request is longer than {} KiB; closing, since where "
-                                         "the next one begins cannot be told",
-                                         limit >> 10)})));
+          std::unexpected(VerbError(
+              Error{Errc::kTooBig, fmt::format("a request is longer than {} KiB; the node closes "
+                                               "this connection",
+                                               limit >> 10)})));
       client.ended = true;
       return;
     }
@@ -220,7 +221,7 @@ void ControlServer::read_from(Client& client) {
 }
 
 void ControlServer::run_requests(const std::shared_ptr<Client>& client) {
-  if (client->running) return;  // a verb that answers at once: the loop below goes on
+  if (client->running) return;  // a verb that answers at once: the loop below continues
   client->running = true;
   while (client->wants_requests()) {
     const auto line = client->input.next();
@@ -261,7 +262,8 @@ void ControlServer::write_to(Client& client) {
         std::string_view(client.output).substr(client.written, client.unwritten()), client.handed);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      // Who always asks for more before it has read all would otherwise never give memory back.
+      // A client that sends requests before it has read all answers would otherwise keep the memory
+      // for ever.
       if (client.written >= kOutputHigh) {
         client.output.erase(0, client.written);
         client.written = 0;
@@ -284,7 +286,7 @@ void ControlServer::write_to(Client& client) {
   client.written = 0;
 }
 
-// After anything happened to a client: write, watch for what it needs now, or let it go.
+// Called after every event of a client: writes, watches for the next event, or drops the client.
 void ControlServer::settle(const std::shared_ptr<Client>& client) {
   if (client->gone) return;
   write_to(*client);
@@ -304,11 +306,11 @@ void ControlServer::drop(const std::shared_ptr<Client>& client) {
   client->gone = true;
   loop_.remove(client->descriptor.get());
   const Descriptor closing = std::move(client->descriptor);
-  clients_.erase(closing.get());  // at the end: what was handed in may be the map's own
+  clients_.erase(closing.get());  // last, since the argument may be the map's own pointer
 }
 
 void ControlServer::drop_idle() {
-  (void)loop_.modify(socket_.descriptor(), EPOLLIN);  // accept_clients() may have looked away
+  (void)loop_.modify(socket_.descriptor(), EPOLLIN);  // accept_clients() may have stopped watching
   const Instant now = loop_.now();
   std::vector<std::shared_ptr<Client>> idle;
   for (const auto& [number, client] : clients_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The node's end of the control socket: takes requests on the admin thread, runs verbs, answers.
-// Everything that a client can make grow has a limit.
+// Everything that clients can enlarge has a limit.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,19 @@ struct ServerOptions {
   SocketOptions socket;
   AccessRule access;
   unsigned clients_max = 16;  // a few people, a few scripts
-  // Of those, for who may change something: whoever only looks keeps no administrator out.
+  // Of those, reserved for clients that may change something, so that readers never keep an
+  // administrator out.
   unsigned reserved = 4;
-  std::function<void()> out_of_descriptors{};  // told each time that one is missing for a client
+  std::function<void()> out_of_descriptors{};  // called each time that no descriptor is left for a
+                                               // client
   Duration idle_timeout = std::chrono::minutes(10);
-  // For tests: what the kernel says of a client, changed as they like.
+  // For tests: changes the credentials that the kernel reported for a client.
   std::function<void(Caller&)> adjust_caller{};
 };
 
 struct ServerStats {
   std::uint64_t accepted = 0;
-  std::uint64_t refused = 0;  // too many clients, or no descriptor for one more
+  std::uint64_t refused = 0;  // too many clients, or no descriptor
   std::uint64_t requests = 0;
   std::uint64_t malformed = 0;
   std::uint64_t timed_out = 0;
@@ -41,11 +43,12 @@ struct ServerStats {
 
 class ControlServer {
  public:
-  // Requests of one client that may wait for asynchronous verbs; it is not read from meanwhile.
+  // Requests of one client that may wait for asynchronous verbs; the server reads no more of it
+  // meanwhile.
   static constexpr unsigned kPendingMax = 16;
-  // Who may only look needs no room for a configuration file.
+  // A client without the right to change needs no room for a configuration file.
   static constexpr std::size_t kReaderRequestBytesMax = std::size_t{64} << 10;
-  // Answers that a client does not fetch; more is not computed until it does.
+  // Answers that a client has not read; the server computes no more until it reads.
   static constexpr std::size_t kOutputHigh = std::size_t{256} << 10;
 
   // The loop and the table must outlive the server. All on the loop's thread.

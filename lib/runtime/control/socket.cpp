@@ -36,11 +36,11 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-// Who listens there, if somebody does.
+// The process that listens there, if any.
 std::optional<pid_t> listener_of(const std::string& path) {
   const auto connected = connect_to_socket(path);
   if (!connected) {
-    // A queue of connections that is full belongs to somebody alive.
+    // A full queue of connections belongs to a live process.
     if (connected.error() == EAGAIN) return 0;
     return std::nullopt;
   }
@@ -63,7 +63,7 @@ Outcome<void> make_folder(const std::string& path) {
   if (slash == std::string::npos || slash == 0) return {};
   const std::string folder = path.substr(0, slash);
   if (::mkdir(folder.c_str(), kFolderMode) == 0) {
-    // mkdir() obeys the umask; people without rights must still see which socket there is.
+    // mkdir() obeys the umask, but people without rights must be able to see the socket.
     ::chmod(folder.c_str(), kFolderMode);
     return {};
   }
@@ -71,7 +71,7 @@ Outcome<void> make_folder(const std::string& path) {
   return system_failure(path, fmt::format("make the folder '{}'", folder));
 }
 
-// Removes what a node that was killed has left. The caller holds the lock.
+// Removes the remains of a killed node. The caller holds the lock.
 Outcome<void> clear_place(const std::string& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) {
@@ -134,7 +134,8 @@ Outcome<ListeningSocket> ListeningSocket::open(const SocketOptions& options) {
   }
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.valid()) return system_failure(path, "make it");
-  // bind() gives the file the mode of the socket, less the umask: closed until it has its owner.
+  // bind() gives the file the mode of the socket, less the umask: inaccessible until it has its
+  // owner.
   ::fchmod(socket.get(), S_IRUSR | S_IWUSR);
   const sockaddr_un address = address_of(path);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Unix socket of a node as a thing in the file system: made, protected, taken over from a node
-// that was killed, refused while another one is alive.
+// The Unix socket of a node as a file: created, protected, taken over from a killed node, refused
+// while another node is alive.
 #pragma once
 
 #include <optional>
@@ -16,16 +16,16 @@ namespace plnet::runtime {
 struct SocketOptions {
   std::string path;
   mode_t mode = 0660;
-  std::optional<uid_t> owner{};  // none = who runs the node
+  std::optional<uid_t> owner{};  // none = the user of the node
   std::optional<gid_t> group{};
 };
 
-// A listening, non-blocking socket. While it lives, it holds a lock on PATH.lock, which the kernel
-// drops when the process dies: so two nodes that start at once cannot both win.
+// A listening, non-blocking socket. It holds a lock on PATH.lock, which the kernel drops when the
+// process dies, so that of two nodes that start at once only one succeeds.
 class ListeningSocket {
  public:
-  // Makes the folder (0755) if it is missing. Fails with the pid if another process listens there;
-  // what is there and not a socket is never removed.
+  // Makes the folder (0755) if it is missing. Fails with the pid if another process listens there.
+  // Never removes a file that is not a socket.
   [[nodiscard]] static Outcome<ListeningSocket> open(const SocketOptions& options);
   // Removes the socket, keeps the lock file.
   ~ListeningSocket();
@@ -47,7 +47,7 @@ class ListeningSocket {
 // A non-blocking socket connected to PATH, or errno.
 [[nodiscard]] std::expected<Descriptor, int> connect_to_socket(const std::string& path);
 
-// The longest path that the kernel takes.
+// The longest path that the kernel accepts.
 [[nodiscard]] std::size_t socket_path_max();
 
 }  // namespace plnet::runtime

@@ -74,7 +74,8 @@ std::string names_of(const std::vector<ArgRow>& rows) {
 }  // namespace
 
 VerbToken::~VerbToken() {
-  if (finish_) finish_(std::unexpected(VerbError(Error{Errc::kAborted, "given up by the node"})));
+  if (finish_)
+    finish_(std::unexpected(VerbError(Error{Errc::kAborted, "the node dropped the request"})));
 }
 
 void VerbToken::finish(const VerbReply& reply) {
@@ -132,7 +133,7 @@ Outcome<void> check_args(const VerbRow& row, const nlohmann::json& args) {
   return {};
 }
 
-// The answer may come when the request is gone. If the table is gone too, it is no success.
+// The answer may come after the request has ended. A missing table means failure.
 VerbToken::Finish VerbTable::audited(const VerbRow& row, const Caller& caller,
                                      const nlohmann::json& args, VerbToken::Finish finish) const {
   return [this, &row, caller, text = args_text(args),
@@ -158,21 +159,22 @@ void VerbTable::run(const ControlRequest& request, const Caller& caller,
                                request.verb)});
   }
   if (changes && !caller.may_change) {
-    return refuse({Errc::kNotPermitted,
-                   fmt::format("'{}' changes the node: user {} may only look; use root, the node's "
-                               "own user, or a member of its control group",
-                               request.verb, caller.uid)});
+    return refuse(
+        {Errc::kNotPermitted,
+         fmt::format("'{}' changes the node: user {} has read access only; use root, the node's "
+                     "own user, or a member of its control group",
+                     request.verb, caller.uid)});
   }
   if (auto checked = check_args(verb->row, request.args); !checked) {
     return refuse(std::move(checked.error()));
   }
-  // Handlers report by value; what a library still throws ends here rather than the node.
+  // Handlers report by value; exceptions of libraries end here instead of ending the node.
   VerbReply reply = std::unexpected(VerbError{});
   try {
     if (verb->async_handler) return verb->async_handler(request.args, caller, std::move(token));
     reply = verb->handler(request.args, caller);
   } catch (const std::exception& error) {
-    // An asynchronous handler has the token, whose end has answered.
+    // An asynchronous handler owns the token, whose destruction has answered.
     if (verb->async_handler) return;
     reply = std::unexpected(
         VerbError(Error{Errc::kIo, fmt::format("'{}' failed: {}", request.verb, error.what())}));

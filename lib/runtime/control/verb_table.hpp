@@ -25,19 +25,19 @@
 
 namespace plnet::runtime {
 
-// Who asks, as the kernel says.
+// The credentials of a client, as the kernel reports them.
 struct Caller {
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
   pid_t pid = -1;
   std::vector<gid_t> groups{};  // supplementary
   bool may_change = false;
-  // Descriptors in here go to the caller with the answer. Null: it cannot be given any.
+  // Descriptors added here go to the caller with the answer. Null: the caller cannot get any.
   std::vector<Descriptor>* handed = nullptr;
 };
 
-// The right to answer one request later, from the loop's thread (from others by EventLoop::post).
-// Answering a client that has gone does nothing; a token that is dropped unused answers kAborted.
+// The right to answer one request later, on the loop's thread (from others by EventLoop::post).
+// Answering a client that has gone does nothing; an unused token answers kAborted at its end.
 class VerbToken {
  public:
   using Finish = std::function<void(const VerbReply&)>;
@@ -49,7 +49,7 @@ class VerbToken {
   VerbToken(const VerbToken&) = delete;
   VerbToken& operator=(const VerbToken&) = delete;
 
-  // Once.
+  // Call once.
   void finish(const VerbReply& reply);
 
  private:
@@ -74,13 +74,14 @@ class VerbTable {
   void add(const VerbRow& row, AsyncVerbHandler handler);
   [[nodiscard]] const Verb* find(std::string_view words) const;
 
-  // Is told of each verb that may change something and went well, before the answer goes out;
-  // `args` is args_text(). Start-up only.
+  // Called for each successful verb that may change something, before the answer is sent; `args` is
+  // args_text(). Start-up only.
   using Audit =
       std::function<void(const VerbRow& row, const Caller& caller, const std::string& args)>;
   void set_audit(Audit audit) { audit_ = std::move(audit); }
 
-  // Checks who asks and what for, then runs the handler; `finish` is called once, now or later.
+  // Checks the caller's rights and the arguments, then runs the handler; `finish` is called once,
+  // now or later.
   void run(const ControlRequest& request, const Caller& caller, VerbToken::Finish finish) const;
 
  private:
@@ -95,7 +96,8 @@ class VerbTable {
 
 // The name in a request of an option or an argument.
 [[nodiscard]] std::string arg_name(std::string_view option);
-// Checks `args` against the row: each known, of the right kind, the required ones there.
+// Checks `args` against the row: each is known and of the right kind, and required ones are
+// present.
 [[nodiscard]] Outcome<void> check_args(const VerbRow& row, const nlohmann::json& args);
 
 }  // namespace plnet::runtime

@@ -14,8 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr unsigned kIndent = 4;
-// Once inside a list everything stands two further right, however many lists there are: this is
-// what makes `- nid` of `local NI(s)` start two, not four, right of its key.
+// Inside a list everything stands two columns further right, at any depth of lists: therefore `-
+// nid` of `local NI(s)` starts two, not four, columns right of its key.
 constexpr unsigned kListShift = 2;
 
 bool is_digit(char c) {
@@ -55,7 +55,7 @@ bool is_decimal_number(std::string_view text) {
   return !rest.empty() && skip_digits(rest).empty();
 }
 
-// 2026-11-20, with or without a time: some readers make a date of it.
+// 2026-11-20, with or without a time: some readers convert it to a date.
 bool is_date(std::string_view text) {
   if (text.size() < 8) return false;
   const auto digits = [&](std::size_t from, std::size_t count) {
@@ -74,7 +74,7 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// Would a reader take this plain text for something that is not a string?
+// True if a reader would take this plain text for something other than a string.
 bool resolves_to_other_type(std::string_view text) {
   static constexpr auto kWords = std::to_array<std::string_view>(
       {"true", "false", "yes", "no", "on", "off", "y", "n", "null", "~", ".nan", "=", "<<"});
@@ -125,7 +125,7 @@ bool all_printable(std::string_view text) {
   return true;
 }
 
-// May the text stand without quotes as far as syntax goes?
+// True if the syntax allows the text without quotes.
 bool is_plain(std::string_view text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.back() == ':') return false;
   if (text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos) {
@@ -166,7 +166,7 @@ std::string double_quoted(std::string_view text) {
   return out;
 }
 
-// Lines that a person should see as lines: the excerpt of a file with a caret beneath, for one.
+// Text that must keep its lines, for example an excerpt of a file with a caret below.
 bool is_block(std::string_view text) {
   if (text.find('\n') == std::string_view::npos) return false;
   if (text.front() == ' ' || text.front() == '\n' || text.back() == '\n') return false;
@@ -217,7 +217,7 @@ class Printer {
 
   void spaces(unsigned count) { out_.append(count, ' '); }
 
-  // `dash_written`: the first key goes on, since "- " stands on the line already.
+  // `dash_written`: the line already has "- ", so the first key continues it.
   void map(const Json& value, unsigned level, bool in_list, bool dash_written) {
     for (const auto& [key, child] : value.items()) {
       if (!dash_written) spaces(kIndent * level + (in_list ? kListShift : 0));

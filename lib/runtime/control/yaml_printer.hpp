@@ -10,13 +10,13 @@
 
 namespace plnet::runtime {
 
-// The keys come out in the order of the document. An empty document prints as nothing. Strings are
-// quoted where YAML (1.1 or 1.2) would read them as something else, and always under the keys
-// `descr` and `CPT`, because lnetctl does. Bytes that are not UTF-8 come out as escapes.
-// Documents are shallow (the control protocol bounds their depth); recursion relies on it.
+// Keys keep the order of the document. An empty document prints as nothing. Strings are quoted
+// where YAML (1.1 or 1.2) would read them as another type, and always under the keys `descr` and
+// `CPT`, as lnetctl does. Invalid UTF-8 is escaped. The control protocol bounds the depth of
+// documents; the recursion relies on it.
 [[nodiscard]] std::string print_yaml(const nlohmann::ordered_json& document);
 
-// One scalar as it would stand after "key: ", for those who write a line by themselves.
+// One scalar as printed after "key: ", for callers that write a line themselves.
 [[nodiscard]] std::string yaml_scalar(std::string_view text);
 
 }  // namespace plnet::runtime

@@ -14,7 +14,7 @@
 namespace plnet::runtime {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\n\v\f\r";  // what the kernel calls space
+constexpr std::string_view kBlanks = " \t\n\v\f\r";  // the kernel's isspace()
 
 class Parser {
  public:
@@ -26,7 +26,7 @@ class Parser {
   [[nodiscard]] bool done() const { return at_ == text_.size(); }
   [[nodiscard]] std::size_t column() const { return at_ + 1; }
   void skip_blanks() { at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size()); }
-  // Takes either of two spellings of one character, blanks before it skipped.
+  // Reads either of two spellings of one character, after blanks.
   bool take(char one, char other);
   bool take(char one) { return take(one, one); }
   Outcome<unsigned> number(std::string_view what);
@@ -112,7 +112,8 @@ Outcome<PatternRange> Parser::range() {
   }
   range.high = *high;
   if (range.low > range.high) {
-    return wrong(range.column, fmt::format("range {}-{} runs backwards", range.low, range.high));
+    return wrong(range.column,
+                 fmt::format("range {}-{} is in descending order", range.low, range.high));
   }
   if (take('/')) {
     skip_blanks();
@@ -122,7 +123,7 @@ Outcome<PatternRange> Parser::range() {
       return std::unexpected(stride.error());
     }
     if (*stride == 0) {
-      return wrong(where, "a stride of 0 never gets anywhere, expected 1 or more");
+      return wrong(where, "a stride of 0, expected 1 or more");
     }
     range.stride = *stride;
   }

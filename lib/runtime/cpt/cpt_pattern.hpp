@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's cpu_pattern, "0[0-3] 1[4-7]" or "N X[0]": from text to which CPUs stand in brackets.
-// What a pattern means on a machine is in kernel_layout.hpp.
+// The kernel's cpu_pattern, "0[0-3] 1[4-7]" or "N X[0]": parses the text to the CPUs in brackets.
+// kernel_layout.hpp applies a pattern to a machine.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace plnet::runtime {
 
-inline constexpr std::size_t kMaxPatternLength = 4096;  // what a kernel module parameter can hold
+inline constexpr std::size_t kMaxPatternLength = 4096;  // the limit of a kernel module parameter
 inline constexpr std::size_t kMaxPatternGroups = 256;   // LNet's limit of CPTs
 
 // One item between brackets: `a`, `a-b`, `a-b/s` (every s-th from a), `*` (all of the machine).

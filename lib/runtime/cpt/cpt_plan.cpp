@@ -20,7 +20,7 @@ namespace {
 using By = CptPlanRequest::By;
 using Partitions = std::vector<std::vector<unsigned>>;
 
-// The beginning of a message about something that was written there.
+// The prefix of a message about text at that place.
 std::string at(const Origin& origin) {
   return origin.place.empty() ? "" : origin.place + ": ";
 }
@@ -49,13 +49,13 @@ PlannedShard shard_on(const HardwareThread& thread) {
 
 bool has_memory(const Topology& topology, unsigned node) {
   const NumaNode* found = topology.find_node(node);
-  // Descriptions often say nothing of sizes: then all nodes count.
+  // Descriptions often lack sizes: all nodes count then.
   const bool sizes_known = std::ranges::any_of(
       topology.nodes, [](const NumaNode& each) { return each.memory_bytes > 0; });
   return found != nullptr && found->allowed && (found->memory_bytes > 0 || !sizes_known);
 }
 
-// The node of the CPT's first shard, or the nearest one that has memory for us.
+// The node of the CPT's first shard, or the nearest one with memory for us.
 unsigned nearest_memory(const Topology& topology, int home) {
   const unsigned from = home < 0 ? topology.nodes.front().node : static_cast<unsigned>(home);
   if (has_memory(topology, from)) {
@@ -71,10 +71,10 @@ unsigned nearest_memory(const Topology& topology, int home) {
   return best.value_or(from);
 }
 
-// How many shards the CPUs of a partition get.
+// The number of shards that the CPUs of a partition get.
 struct Share {
   unsigned asked = 0;         // 0 = by the other two
-  bool every_sibling = true;  // or only one on each core
+  bool every_sibling = true;  // else only one on each core
   std::size_t at_most = kMaxCpus;
 };
 
@@ -212,7 +212,7 @@ Outcome<void> Planner::take_list_entry(const CptRequest& entry, std::size_t numb
     }
     if (reserved_.contains((*thread)->cpu)) {
       return failure(Errc::kBusy,
-                     fmt::format("{}cpu {} stands in reserved_cpus, too", where, (*thread)->cpu));
+                     fmt::format("{}cpu {} is in reserved_cpus, too", where, (*thread)->cpu));
     }
     if (!(*thread)->in_cgroup) {
       return failure(Errc::kNotPermitted,
@@ -332,7 +332,7 @@ Outcome<CptPlan> Planner::run() {
   if (auto divided = divide(); !divided) {
     return std::unexpected(divided.error());
   }
-  PLNET_CHECK(!plan_.cpts.empty(), "every way gives at least one CPT");
+  PLNET_CHECK(!plan_.cpts.empty(), "every division gives at least one CPT");
   number_shards();
   plan_.reserved_cpus.assign(reserved_.begin(), reserved_.end());
   choose_admin_cpus();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns a request and a machine into CPTs with their shards. A node that runs and `lnetctl cpt
-// plan` use this same code, so that what is shown is what happens.
+// Plans the CPTs with their shards from a request and a machine. A node and `lnetctl cpt plan` use
+// the same code, so that the shown plan is the executed one.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 namespace plnet::runtime {
 
 inline constexpr std::size_t kMaxCpts = 256;    // LNet's own limit
-inline constexpr std::size_t kMaxShards = 256;  // rings join every pair of shards: 65536 by then
-// Without a wish: as many as LNet has use for. Its mailboxes join every pair, too.
+inline constexpr std::size_t kMaxShards = 256;  // rings join every pair of shards: 65536 then
+// Without a request: as many as LNet has use for. Its mailboxes join every pair, too.
 inline constexpr std::size_t kAutoShards = 64;
 inline constexpr unsigned kMaxNicQueue = 4095;  // the largest NICs have 2048 to 4096 queues
 
@@ -27,18 +27,18 @@ struct PlannedShard {
   unsigned smt = 0;
   unsigned package = 0;
   int l3 = -1;
-  int numa_node = -1;          // of the CPU
+  int numa_node = -1;          // the node of the CPU
   bool shares_cpu = false;     // another shard has the same CPU: idling must yield
-  bool shares_core = false;    // another shard has a sibling: each slows the other
+  bool shares_core = false;    // another shard has a sibling of the core: each slows the other
   bool remote_memory = false;  // the CPT's memory is on a node that is not the CPU's
-  bool outside_mask = false;   // beyond the CPU mask that we were started with
+  bool outside_mask = false;   // outside the CPU mask of the process
 
   bool operator==(const PlannedShard&) const = default;
 };
 
 struct PlannedCpt {
   std::vector<PlannedShard> shards;
-  std::vector<unsigned> spare_cpus;  // belong to the CPT, but carry no shard
+  std::vector<unsigned> spare_cpus;  // CPUs of the CPT without a shard
   unsigned memory_node = 0;
   std::vector<NicQueues> nic_queues;
   std::vector<unsigned> distance_to_cpt;   // [other CPT]: largest between nodes of their CPUs
@@ -47,19 +47,19 @@ struct PlannedCpt {
   bool operator==(const PlannedCpt&) const = default;
 };
 
-// What somebody should know before running the plan; none of it stops a node from starting.
+// Facts to know before running the plan; none of them stops a node from starting.
 struct PlanWarning {
   enum class Kind : std::uint8_t {
     kSharedCpu,     // two shards on one CPU
     kSharedCore,    // two shards on siblings of one core
     kRemoteMemory,  // shards whose CPU is on another node than the CPT's memory
-    kOutsideMask,   // a CPU beyond the mask that the process was started with
+    kOutsideMask,   // a CPU outside the mask of the process
     kFewerCpus,     // fewer shards than asked for
     kNoSystemCpu,   // shards cover every CPU: the admin thread and the system share with them
     kMixedCores,    // fast and slow cores of a hybrid machine in one CPT
     kNoNodeMemory,  // the CPUs' own node has no memory: it comes from the nearest one that has
-    kUnlikeKernel,  // the kernel would lay the same words out differently
-    kNoEffect,      // something was asked for that this way of dividing does not look at
+    kUnlikeKernel,  // the kernel lays out the same text differently
+    kNoEffect,      // a request that this division ignores
   };
   Kind kind;
   std::string text;
@@ -70,13 +70,13 @@ struct PlanWarning {
 
 struct CptPlan {
   CptPlanRequest::By by = CptPlanRequest::By::kAuto;
-  std::string reason;  // why it came out so, one sentence for people
+  std::string reason;  // the reason for the result, one sentence for people
   std::vector<PlannedCpt> cpts;
-  std::vector<unsigned> reserved_cpus;  // asked for, or chosen by kAuto
+  std::vector<unsigned> reserved_cpus;  // requested, or chosen by kAuto
   std::vector<unsigned>
-      admin_cpus;  // where the admin thread may run: reserved ones, else spare, else all
+      admin_cpus;  // CPUs for the admin thread: reserved ones, else spare, else all
   std::vector<PlanWarning> warnings;
-  unsigned usable_cpus = 0;  // that this process may use, reserved ones included
+  unsigned usable_cpus = 0;  // CPUs that this process may use, reserved ones included
   std::size_t shard_count = 0;
 
   [[nodiscard]] bool any_shared_cpu() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a person asks for when placing CPTs on a machine: the configuration file fills it in, the
-// planner (cpt_plan.hpp) turns it into a plan. Plain values, nothing is checked here.
+// The requested placement of CPTs on a machine: the configuration file fills it in, the planner
+// (cpt_plan.hpp) turns it into a plan. Plain values without checks.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace plnet::runtime {
 
-// Where something was written ("node.yaml:7:24"), for messages; "" if nobody knows. It is no part
-// of what is asked for: requests that differ only in this are equal.
+// The place of a text ("node.yaml:7:24"), for messages; "" if unknown. It is no part of the
+// request: requests that differ only in it are equal.
 struct Origin {
   std::string place;
 
@@ -38,8 +38,8 @@ struct NicQueues {
   bool operator==(const NicQueues&) const = default;
 };
 
-// One CPT of an explicit list. The memory node is free to differ from the node of the CPUs: that is
-// what placement experiments are about. -1 = the node of the first shard.
+// One CPT of an explicit list. The memory node may differ from the node of the CPUs, for placement
+// experiments. -1 = the node of the first shard.
 struct CptRequest {
   std::vector<ShardRequest> shards;
   int memory_node = -1;

@@ -14,9 +14,9 @@ namespace {
 
 using Partitions = std::vector<std::vector<unsigned>>;
 
-// The kernel warns above this multiple of its own estimate.
+// Above this multiple of its own estimate the kernel warns.
 constexpr unsigned kManyTimesEstimate = 4;
-// Up to so many CPUs the kernel makes a single partition.
+// Up to this number of CPUs the kernel makes a single partition.
 constexpr std::size_t kSinglePartitionCpus = 4;
 
 // CPUs without a node come last.
@@ -54,7 +54,7 @@ void choose_cpus(UsableCpus& pool, std::size_t wanted, std::vector<unsigned>& pa
   }
 }
 
-// What is needed all along while a pattern is laid out.
+// The constant inputs of laying out a pattern.
 struct Canvas {
   const CptPattern& pattern;
   std::string_view text;
@@ -321,7 +321,7 @@ unsigned estimate_partitions(const Topology& topology, const UsableCpus& usable)
   if (cpus <= kSinglePartitionCpus) {
     return 1;
   }
-  // The kernel asks the CPU that it happens to run on; the first one stands for all.
+  // The kernel asks the CPU that it happens to run on; the first one is used here.
   const std::size_t siblings = topology.siblings_of(usable.front()->core);
   std::size_t count = 2;
   while (cpus > 2 * siblings * count) {
@@ -349,7 +349,7 @@ Outcome<KernelLayout> split_evenly(const Topology& topology, const UsableCpus& u
   }
   layout.partitions.resize(count);
   const std::size_t share = usable.size() / count;
-  std::size_t larger = usable.size() % count;  // the first so many get one more
+  std::size_t larger = usable.size() % count;  // the number of partitions with one more
   std::size_t at = 0;
   for (auto& [node, pool] : by_node(usable)) {
     UsableCpus left = pool;

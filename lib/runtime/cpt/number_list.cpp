@@ -71,7 +71,8 @@ Outcome<std::vector<unsigned>> parse_number_list(std::string_view text, unsigned
       high = *upper;
     }
     if (high < *low) {
-      return wrong(Errc::kInvalid, item, fmt::format("range {}-{} runs backwards", *low, high));
+      return wrong(Errc::kInvalid, item,
+                   fmt::format("range {}-{} is in descending order", *low, high));
     }
     if (high > highest) {
       return wrong(Errc::kOutOfRange, item, fmt::format("{} is over the limit {}", high, highest));
@@ -81,7 +82,7 @@ Outcome<std::vector<unsigned>> parse_number_list(std::string_view text, unsigned
     }
     for (unsigned number = *low; number <= high; ++number) {
       if (!found.insert(number).second) {
-        return wrong(Errc::kExists, item, fmt::format("{} stands there twice", number));
+        return wrong(Errc::kExists, item, fmt::format("{} is listed twice", number));
       }
       if (number == highest) {
         break;  // the next one may not be representable

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of small numbers as people write them, "0-3,8": CPUs, queues, nodes.
+// Lists of small numbers in text form, "0-3,8": CPUs, queues, nodes.
 #pragma once
 
 #include <span>
@@ -11,11 +11,11 @@
 
 namespace plnet::runtime {
 
-// Longer lists than any machine has CPUs or any NIC has queues are a mistake.
+// No machine has as many CPUs and no NIC as many queues: longer lists are a mistake.
 inline constexpr std::size_t kMaxListNumbers = 8192;
 
-// "" is the empty list. Items are `n` or `a-b`, blanks around them are fine, the result is sorted;
-// a number above `highest`, or one that stands there twice, is an error that names the column.
+// "" is the empty list. Items are `n` or `a-b`, blanks around them are allowed, the result is
+// sorted; a number above `highest`, or a duplicate, is an error that names the column.
 [[nodiscard]] Outcome<std::vector<unsigned>> parse_number_list(std::string_view text,
                                                                unsigned highest);
 

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = PlanWarning::Kind;
 
-// Who has been given each queue of each interface.
+// The CPT of each queue of each interface.
 using QueueOwners = std::map<std::pair<std::string, unsigned>, std::size_t>;
 
 Outcome<void> check_queues(const NicQueues& entry, std::size_t cpt, QueueOwners& owners) {

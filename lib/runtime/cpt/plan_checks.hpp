@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The planner's eyes: is a list sound, and what should be said about a finished plan.
+// The planner's checks of requested lists, and the warnings about a finished plan.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace plnet::runtime {
 
-// What can be said without the machine: counts, names, a NIC queue that two CPTs want.
+// Checks that need no machine: counts, names, a NIC queue that two CPTs request.
 [[nodiscard]] Outcome<void> check_list(std::span<const CptRequest> list);
 
-// The hardware thread that is meant. The error does not say which shard asked.
+// The hardware thread of the request. The error does not name the shard.
 [[nodiscard]] Outcome<const HardwareThread*> find_requested_cpu(const ShardRequest& shard,
                                                                 const Topology& topology);
 
@@ -23,10 +23,10 @@ void mark_sharing(CptPlan& plan);
 // (lustre-release lnet/lnet/lib-cpt.c: cfs_cpt_distance_calculate()).
 void measure_distances(CptPlan& plan, const Topology& topology);
 
-// Adds a warning for each thing asked for that the way of dividing does not look at.
+// Adds a warning for each part of the request that this division ignores.
 void warn_of_no_effect(CptPlan& plan, const CptPlanRequest& request);
 
-// Adds the warnings that follow from where things ended up.
+// Adds the warnings that follow from the placement.
 void warn_of_placement(CptPlan& plan, const Topology& topology);
 
 }  // namespace plnet::runtime

@@ -25,7 +25,7 @@ namespace plnet::runtime {
 [[nodiscard]] nlohmann::ordered_json request_to_json(const CptPlanRequest& request);
 
 // The machine as lines of at most 100 columns, except where a single core is wider: packages,
-// nodes, caches, cores in brackets, hardware threads in them with who runs there; a legend at the
+// nodes, caches, cores in brackets, hardware threads in them with their shards; a legend at the
 // end.
 [[nodiscard]] std::string draw_plan(const CptPlan& plan, const Topology& topology);
 

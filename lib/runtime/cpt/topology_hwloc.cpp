@@ -40,7 +40,7 @@ Outcome<HwlocTopology> new_topology() {
     return failure(Errc::kNoMemory, "machine topology: hwloc could not start");
   }
   HwlocTopology topology(raw);
-  // Keep what the cgroup forbids: a plan must be able to say "exists, but is not yours".
+  // Keep CPUs that the cgroup forbids, so that a plan can report them as existing but forbidden.
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   return topology;
@@ -48,14 +48,14 @@ Outcome<HwlocTopology> new_topology() {
 
 constexpr std::uint64_t kTooMany = ~std::uint64_t{0};
 
-// hwloc would build any size that the words ask for, so multiply first. Returns nothing when the
-// text is no list of counts at all: hwloc then says no as well.
+// hwloc would build a machine of any size, so compute the size first. Returns nothing when the text
+// is no list of counts: hwloc then refuses it as well.
 std::optional<std::uint64_t> described_cpus(std::string_view text) {
   std::uint64_t product = 1;
   std::uint64_t nodes = 0;
   for (std::size_t at = 0; at < text.size();) {
     const char here = text[at];
-    if (here == '[' || here == '(') {  // memory attached aside; attributes
+    if (here == '[' || here == '(') {  // attached memory; attributes
       const std::size_t end = text.find(here == '[' ? ']' : ')', at);
       if (end == std::string_view::npos) {
         return std::nullopt;
@@ -118,7 +118,7 @@ Outcome<HwlocTopology> load_xml(const std::string& text, const std::string& name
   if (!topology) {
     return topology;
   }
-  // hwloc counts the terminating zero into the length.
+  // hwloc includes the terminating zero in the length.
   if (hwloc_topology_set_xmlbuffer(topology->get(), text.c_str(),
                                    static_cast<int>(text.size()) + 1) != 0 ||
       hwloc_topology_load(topology->get()) != 0) {
@@ -170,8 +170,8 @@ void fill_nodes(hwloc_topology_t from, Topology& to) {
   std::ranges::sort(to.nodes, {}, &NumaNode::node);
 }
 
-// Several nodes may be near a CPU (DRAM and high-bandwidth memory). Linux numbers the CPU's own
-// node first, so the lowest number is it.
+// Several nodes may be local to a CPU (DRAM and high-bandwidth memory). Linux numbers the CPU's own
+// node first, so it is the lowest number.
 int own_node(hwloc_obj_t pu) {
   return pu->nodeset == nullptr ? -1 : hwloc_bitmap_first(pu->nodeset);
 }
@@ -185,7 +185,7 @@ void fill_threads(hwloc_topology_t from, Topology& to) {
     hwloc_obj* const core = hwloc_get_ancestor_obj_by_type(from, HWLOC_OBJ_CORE, pu);
     hwloc_obj* const package = hwloc_get_ancestor_obj_by_type(from, HWLOC_OBJ_PACKAGE, pu);
     hwloc_obj* const l3 = hwloc_get_ancestor_obj_by_type(from, HWLOC_OBJ_L3CACHE, pu);
-    if (core == nullptr || core != last_core) {  // some virtual machines know no cores
+    if (core == nullptr || core != last_core) {  // some virtual machines report no cores
       ++to.cores;
     }
     last_core = core;
@@ -230,7 +230,7 @@ void fill_efficiency(hwloc_topology_t from, Topology& to) {
 void fill_affinity(hwloc_topology_t from, Topology& to) {
   const HwlocBitmap mask(hwloc_bitmap_alloc());
   if (hwloc_get_cpubind(from, mask.get(), HWLOC_CPUBIND_PROCESS) != 0) {
-    return;  // unknown: binding will tell
+    return;  // unknown: binding will show it
   }
   for (HardwareThread& thread : to.threads) {
     thread.in_affinity = hwloc_bitmap_isset(mask.get(), thread.cpu) != 0;

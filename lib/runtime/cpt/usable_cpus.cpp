@@ -11,12 +11,13 @@
 namespace plnet::runtime {
 namespace {
 
-// Nodes of at least so many cores give one to the system each; smaller machines of at least so many
-// give one in all; on still smaller ones a core is too large a part to give away.
+// Each node of at least kReservePerNodeCores cores reserves one core for the system; smaller
+// machines of at least kReserveOneCores reserve one in all; for still smaller ones a core is too
+// large a part.
 constexpr unsigned kReservePerNodeCores = 8;
 constexpr unsigned kReserveOneCores = 4;
 
-// The core that holds the lowest CPU, with all its siblings: a busy sibling would slow the poller.
+// The core with the lowest CPU and all its siblings: a busy sibling would slow the poller.
 void reserve_first_core(const UsableCpus& usable, std::set<unsigned>& reserved) {
   for (const HardwareThread* thread : usable) {
     if (thread->core == usable.front()->core) {
@@ -80,7 +81,8 @@ UsableCpus taking_order(const Topology& topology, const std::vector<unsigned>& c
   std::ranges::sort(threads, {}, [](const HardwareThread* thread) {
     return std::pair(thread->core, thread->smt);
   });
-  std::vector<std::pair<std::size_t, const HardwareThread*>> ranked;  // rank among ours on the core
+  // rank among our CPUs on the core
+  std::vector<std::pair<std::size_t, const HardwareThread*>> ranked;
   for (std::size_t i = 0; i < threads.size(); ++i) {
     const bool same_core = i > 0 && threads[i - 1]->core == threads[i]->core;
     ranked.emplace_back(same_core ? ranked.back().first + 1 : 0, threads[i]);

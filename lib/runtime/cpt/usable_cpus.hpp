@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CPUs that are there to be planned with: which, how many cores, what the system keeps, and in
-// which order shards take them.
+// The CPUs available to a plan: the set, the number of cores, the CPUs reserved for the system, and
+// the order in which shards take them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace plnet::runtime {
 
 [[nodiscard]] std::size_t count_cores(const UsableCpus& usable);
 
-// Adds what is best left to the system. Returns why the choice came out as it did.
+// Adds the CPUs that are best reserved for the system. Returns the reason for the choice.
 [[nodiscard]] std::string choose_reserved(const Topology& topology, const UsableCpus& usable,
                                           std::set<unsigned>& reserved);
 

@@ -38,7 +38,7 @@ std::optional<std::uint32_t> number_of(std::string_view word) {
   return number;
 }
 
-// The next one, taken from the front of the line; "" at its end.
+// Removes and returns the first word of the line; "" at its end.
 std::string_view take_word(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
   const auto word = line.substr(0, line.find_first_of(kBlanks));
@@ -52,7 +52,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// As a shell takes it for one word, whatever is in it.
+// Quotes the path as one word of a shell.
 std::string shell_word(std::string_view path) {
   std::string word = "'";
   for (const char letter : path)
@@ -76,7 +76,7 @@ Outcome<std::string> output_of(const std::string& program) {
 }  // namespace
 
 Outcome<NicNames> NicNames::read(const std::string& path) {
-  std::error_code closed;  // its folder may be; reading it says so
+  std::error_code closed;  // its folder may be inaccessible; reading it reports that
   const bool is_program =
       std::filesystem::is_regular_file(path, closed) && access(path.c_str(), X_OK) == 0;
   const auto text = is_program ? output_of(path) : read_file(path);

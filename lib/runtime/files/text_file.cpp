@@ -17,7 +17,7 @@
 namespace plnet::runtime {
 namespace {
 
-// Escapes make a text longer on its way; what still does not fit is refused by the client.
+// Escapes make a text longer in transit; the client refuses text that still does not fit.
 constexpr std::size_t kFileBytesMax = runtime::kRequestBytesMax - 4096;
 
 std::string message_of(int number) {
@@ -57,13 +57,13 @@ Outcome<std::string> read_file(const std::string& path) {
 
 namespace {
 
-// A device, a pipe or a terminal stays what it is: only ordinary files are replaced.
+// Devices, pipes and terminals are written in place: only ordinary files are replaced.
 bool is_special(const std::string& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-// The file that a link leads to is replaced, not the link.
+// The target of a link is replaced, not the link.
 std::string behind_links(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real ? std::string(real.get()) : path;

@@ -23,7 +23,8 @@ int operation_of(ClaimMode mode) {
   return (mode == ClaimMode::kExclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
 }
 
-// What the holder wrote, one line; it came from outside, so only plain characters pass.
+// One line written by the holder. Only printable characters pass, since the text comes from
+// outside.
 std::string holder(int file) {
   std::array<char, 128> text{};
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);
@@ -43,7 +44,7 @@ Outcome<void> taken(unsigned cpu, std::string_view by) {
                   cpu, by));
 }
 
-// Nothing if this system has no such file.
+// Empty if this system has no such file.
 std::string read_proc_locks() {
   const std::ifstream file("/proc/locks");
   std::ostringstream text;
@@ -166,8 +167,8 @@ Outcome<void> CpuClaims::lock(unsigned cpu, ClaimMode mode, int file) const {
   return {};
 }
 
-// flock() lets the old lock go before it asks for the new one, and one that fails has lost it. It
-// is there to be taken again: who stood in the way shares the CPU.
+// flock() releases the old lock before it requests the new one, so a failed request loses it. The
+// old lock can be taken again, since the conflicting holder shares the CPU.
 Outcome<void> CpuClaims::convert(Held& held, ClaimMode mode) const {
   auto locked = lock(held.cpu, mode, held.file);
   if (locked) {
@@ -186,7 +187,7 @@ Outcome<void> CpuClaims::change_all(ClaimMode mode) {
     auto changed = convert(held, mode);
     if (changed) continue;
     for (std::size_t i = 0; i + 1 < before.size(); ++i)
-      (void)convert(held_[i], before[i]);  // back to what was granted a moment ago
+      (void)convert(held_[i], before[i]);  // back to the mode that was granted a moment ago
     return changed;
   }
   return {};

@@ -20,7 +20,7 @@ namespace plnet::runtime {
 
 enum class ClaimMode : std::uint8_t {
   kExclusive,  // a poller that never leaves the CPU
-  kShared,     // pollers that yield or sleep get along with each other
+  kShared,     // pollers that yield or sleep can share a CPU
 };
 
 // Every user may create files in the first directory, only root in the second one.
@@ -43,20 +43,19 @@ struct FileLock {
 // The claims of one instance; dropped with it.
 class CpuClaims {
  public:
-  // `directory` exists; `instance` is a name for the message that others get.
+  // `directory` exists; `instance` is the name in messages of other instances.
   CpuClaims(std::string directory, std::string instance);
   ~CpuClaims();
   CpuClaims(const CpuClaims&) = delete;
   CpuClaims& operator=(const CpuClaims&) = delete;
 
-  // kBusy if another instance holds the CPU in a way that does not go with `mode`: the words name
+  // kBusy if another instance holds the CPU in a mode that conflicts with `mode`: the message names
   // it. kNotPermitted: another user has made a file of this name. A CPU claimed twice by this
   // object (two pollers on it) is one claim, in the stricter mode.
   [[nodiscard]] Outcome<void> claim(unsigned cpu, ClaimMode mode);
-  // All or none.
+  // Claims all CPUs or none.
   [[nodiscard]] Outcome<void> claim_all(std::span<const unsigned> cpus, ClaimMode mode);
-  // Everything that is held, in `mode` from now on. All or none, kBusy as above; what is refused
-  // stays held as it was.
+  // Changes all held claims to `mode`: all or none, kBusy as above; refused claims keep their mode.
   [[nodiscard]] Outcome<void> change_all(ClaimMode mode);
   void release_all();
 

@@ -22,9 +22,9 @@ namespace plnet::runtime {
 
 struct Eal::State {
   std::function<void(EalLevel, std::string_view)> log;
-  std::string first_line;  // that a failing start said
+  std::string first_line;  // of a failing start
   FILE* stream = nullptr;
-  FILE* stream_before = nullptr;  // given back at the end
+  FILE* stream_before = nullptr;  // restored at the end
   bool started = false;
   EalArguments arguments;
   std::vector<std::unique_ptr<char[]>> words;  // EAL keeps pointers into its argv
@@ -35,7 +35,7 @@ struct Eal::State {
 
 namespace {
 
-// Where this thread wants to have the first line that it makes EAL write.
+// Receives the first line that this thread makes EAL write.
 thread_local std::string* first_heard = nullptr;
 
 EalLevel level_of(int level) {
@@ -43,7 +43,7 @@ EalLevel level_of(int level) {
   return level == static_cast<int>(RTE_LOG_WARNING) ? EalLevel::kWarning : EalLevel::kError;
 }
 
-// EAL writes whole lines, mostly.
+// EAL mostly writes whole lines.
 void pass_lines(const std::function<void(EalLevel, std::string_view)>& log, EalLevel level,
                 std::string_view text) {
   while (!text.empty()) {
@@ -93,7 +93,7 @@ Outcome<std::unique_ptr<Eal>> Eal::start(const EalRequest& request,
         // The usage text and the summary that follow a bad option say less than the first line.
         if (!self.started && self.first_line.empty()) self.first_line.assign(text, size);
         if (first_heard != nullptr && first_heard->empty()) first_heard->assign(text, size);
-        // Of the message that this thread is writing: EAL flushes each before it returns.
+        // The level of the message that this thread is writing: EAL flushes each before it returns.
         pass_lines(self.log, level_of(rte_log_cur_msg_loglevel()), {text, size});
         return static_cast<ssize_t>(size);
       },
@@ -101,7 +101,7 @@ Outcome<std::unique_ptr<Eal>> Eal::start(const EalRequest& request,
       .close = nullptr};
   state->stream = ::fopencookie(state.get(), "w", functions);
   if (state->stream == nullptr) return failure(Errc::kNoMemory, "eal: no stream for its log");
-  // Whole lines even from many threads.
+  // Line buffering, also with many threads.
   (void)std::setvbuf(state->stream, nullptr, _IOLBF, BUFSIZ);
   state->stream_before = rte_log_get_stream();
   rte_openlog_stream(state->stream);

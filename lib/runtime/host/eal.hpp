@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's environment (EAL) for a plan: one lcore per shard, pinned. A process can start it once.
+// DPDK's environment (EAL) for a plan: one pinned lcore per shard. A process can start it once.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,7 @@ class Eal {
   // has them. kExists if this process started it before.
   [[nodiscard]] static Outcome<std::unique_ptr<Eal>> start(const EalRequest& request,
                                                            std::span<const HugepagePool> pools);
-  // Joins all lcores, then gives everything back. Functions that were launched must be on their
-  // way out: the caller told them to stop.
+  // Joins all lcores, then releases all resources. The caller has told launched functions to stop.
   ~Eal();
   Eal(const Eal&) = delete;
   Eal& operator=(const Eal&) = delete;
@@ -30,8 +29,8 @@ class Eal {
   void join(unsigned shard);
   void join_all();
 
-  // A device as --vdev has it: "net_memif0,role=server". The thread that started the EAL. What its
-  // driver says about it goes to the log.
+  // Attaches a device in the form of --vdev: "net_memif0,role=server". Called by the thread that
+  // started the EAL. Messages of its driver go to the log.
   [[nodiscard]] Outcome<void> attach(const std::string& device);
 
   [[nodiscard]] bool hugepages() const;

@@ -92,13 +92,12 @@ Outcome<EalArguments> eal_arguments(const EalRequest& request,
                      fmt::format("--log-level={}", request.debug ? "debug" : "warning"),
                      "-m",
                      fmt::format("{}", request.memory_mib)};
-  // Virtual devices are attached later; scanning the bus would grab what is not ours.
+  // Virtual devices are attached later. Scanning the bus would take devices that are not ours.
   if (request.pci.empty()) arguments.words.emplace_back("--no-pci");
   for (const std::string& device : request.pci)
     arguments.words.insert(arguments.words.end(), {"-a", device});
-  // Nothing on disk, so that instances coexist and a killed one leaves nothing behind. DPDK 22.11
-  // refuses --in-memory together with --no-huge, which by itself uses no files but its shared
-  // configuration.
+  // No files, so that instances coexist and a killed one leaves nothing behind. DPDK 22.11 refuses
+  // --in-memory together with --no-huge, which uses no files but its shared configuration.
   if (arguments.hugepages) {
     arguments.words.emplace_back("--in-memory");
   } else {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DPDK's environment (EAL) is told for a plan. Pure: nothing of DPDK is needed to build or to
-// test it.
+// The arguments of DPDK's environment (EAL) for a plan. Pure: needs no DPDK to build or to test.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +21,14 @@ struct HugepagePool {
   std::uint64_t free = 0;
 };
 
-// For /proc/sys/vm/nr_hugepages: the 2 MiB pages that there are, free or not, and those that are
-// missing of `needed_bytes`. Never less than there are, and enough for a small node.
+// The value to advise for /proc/sys/vm/nr_hugepages: the existing 2 MiB pages, free or not, and
+// those missing of `needed_bytes`. Never below the present number, and enough for a small node.
 [[nodiscard]] std::uint64_t advised_hugepages(std::uint64_t needed_bytes,
                                               std::span<const HugepagePool> pools);
 
 struct EalLcore {
   unsigned shard = 0;
-  unsigned cpu = 0;  // several shards may name the same
+  unsigned cpu = 0;  // several shards may have the same
 };
 
 enum class EalLevel : std::uint8_t { kError, kWarning, kDetail };
@@ -37,12 +36,12 @@ enum class EalLevel : std::uint8_t { kError, kWarning, kDetail };
 struct EalRequest {
   std::string program = "plnet";
   std::vector<EalLcore> lcores;
-  std::vector<unsigned> main_cpus;  // where the main and the admin thread may run; not empty
+  std::vector<unsigned> main_cpus;  // CPUs of the main and the admin thread; not empty
   std::size_t memory_mib = 32;      // for DPDK's own objects; the arenas are not part of it
-  std::vector<std::string> pci;     // devices of the bus that are ours, as `-a` takes them
-  bool debug = false;               // also EAL's info and debug lines
-  std::vector<std::string> extra;   // for instance --vdev=...
-  // What it says, line by line. Any thread; empty: silence.
+  std::vector<std::string> pci;     // our devices of the bus, in the form of `-a`
+  bool debug = false;               // include EAL's info and debug lines
+  std::vector<std::string> extra;   // for example --vdev=...
+  // Called for each line of EAL's output, from any thread; empty: no output.
   std::function<void(EalLevel level, std::string_view line)> log;
 };
 
@@ -63,12 +62,12 @@ inline constexpr unsigned kEalLcoresMax = 128;  // RTE_MAX_LCORE of Debian's DPD
 [[nodiscard]] Outcome<EalArguments> eal_arguments(const EalRequest& request,
                                                   std::span<const HugepagePool> pools);
 
-// "0000:81:00.0", perhaps with parameters: of a bus, where the others are virtual.
+// "0000:81:00.0", perhaps with parameters: a device of a bus, not a virtual one.
 [[nodiscard]] inline bool is_bus_device(std::string_view device) {
   return device.substr(0, device.find(',')).find(':') != std::string_view::npos;
 }
 
-// As one would type it, for messages.
+// The arguments as typed in a shell, for messages.
 [[nodiscard]] std::string command_line(const EalArguments& arguments);
 
 }  // namespace plnet::runtime

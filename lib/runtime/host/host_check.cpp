@@ -87,7 +87,7 @@ void check_capabilities(const HostFacts& facts, const HostNeeds& needs, Findings
   }
 }
 
-// Beside the arenas: stacks and libraries, tables of peers and messages of a usual size.
+// Address space beside the arenas: stacks, libraries, tables of peers and messages of usual size.
 constexpr std::uint64_t kOtherAddresses = 1ULL << 30U;
 
 void check_address_space(const HostFacts& facts, const HostNeeds& needs, Findings& findings) {

@@ -31,19 +31,19 @@ struct Finding {
   std::string fix;   // the command that grants it
 };
 
-// What the node is about to ask of the host.
+// The needs of the node from the host.
 struct HostNeeds {
   std::vector<unsigned> poller_cpus;
   IdlePolicy idle = IdlePolicy::kSleep;  // the chosen one
-  std::uint64_t memory_bytes = 0;        // all arenas
+  std::uint64_t memory_bytes = 0;        // of all arenas
   bool lock_memory = false;
-  bool raise_priority = false;      // of pollers over other tasks
+  bool raise_priority = false;      // raise pollers' priority over other tasks
   bool configure_network = false;   // netlink: addresses, namespaces, queues
   std::uint16_t accept_port = 988;  // 0: never listens
-  bool listens_now = true;          // false: what stands in the way of that port is a warning only
+  bool listens_now = true;          // false: a conflict on that port is only a warning
 };
 
-// Worst first, else in the order of the checks. Empty: all is well.
+// Most severe first, else in the order of the checks. Empty: no findings.
 [[nodiscard]] std::vector<Finding> check_host(const HostFacts& facts, const HostNeeds& needs);
 // For an lcore that CpuClaims could not get; `what` is its message.
 [[nodiscard]] Finding lcore_taken(std::string what);

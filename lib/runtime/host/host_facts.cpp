@@ -38,7 +38,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-// Takes the next piece up to `separator` off the front.
+// Removes and returns the text before the first `separator`.
 std::string_view take(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view piece = text.substr(0, end);
@@ -64,7 +64,7 @@ std::vector<std::string> entries(const std::string& path, std::string_view prefi
   const auto close = [](DIR* directory) { ::closedir(directory); };
   const std::unique_ptr<DIR, decltype(close)> directory(::opendir(path.c_str()), close);
   if (directory == nullptr) return names;
-  // readdir() is safe as long as each thread has its own stream.
+  // readdir() is safe when each thread has its own stream.
   while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT(concurrency-mt-unsafe)
     const std::string_view name = entry->d_name;
     if (name.starts_with(prefix) && names.size() < kCpusMax) names.emplace_back(name);
@@ -107,7 +107,7 @@ void read_process(const std::string& root, HostFacts& facts) {
   }
 }
 
-// Of a table of lines "name number", sums those with one of these names.
+// Sums the numbers of these names in a table of lines "name number".
 std::uint64_t sum_of(const std::string& table, std::initializer_list<std::string_view> names) {
   std::uint64_t sum = 0;
   std::string_view text = table;
@@ -134,7 +134,7 @@ std::uint64_t node_available(const std::string& meminfo) {
   return (sum_of(lines, {"MemFree:"}) + files / 2) * 1024;
 }
 
-// Every group on the way to the root may have a limit.
+// Every group on the path to the root may have a limit.
 void read_group(const std::string& root, HostFacts& facts) {
   const std::string groups = read_file(root + "/proc/self/cgroup").value_or("");
   std::string_view text = groups;

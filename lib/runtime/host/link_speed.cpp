@@ -12,7 +12,7 @@
 
 namespace plnet::runtime {
 
-// Not from /sys, which may show another network namespace than ours.
+// Not from /sys, which may show another network namespace.
 std::uint32_t link_speed_mbps(const std::string& interface) {
   if (interface.empty() || interface.size() >= IFNAMSIZ) return 0;
   const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast a network interface of this machine is.
+// The speed of a network interface of this machine.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace plnet::runtime {
 
-// Megabits a second; 0 if the interface or its speed is not known.
+// Megabits a second; 0 if the interface or its speed is unknown.
 [[nodiscard]] std::uint32_t link_speed_mbps(const std::string& interface);
 
 }  // namespace plnet::runtime

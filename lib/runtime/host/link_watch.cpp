@@ -13,7 +13,7 @@
 namespace plnet::runtime {
 namespace {
 
-// Of one call of drain(): more is told by the next.
+// Reads of one drain(); the next call continues.
 constexpr unsigned kReadsMax = 1024;
 
 }  // namespace
@@ -31,7 +31,7 @@ Outcome<void> LinkWatch::open() {
       ::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
     return {};
   }
-  return failure(Errc::kIo, "the system does not tell when interfaces come and go");
+  return failure(Errc::kIo, "the system sends no reports about interfaces and addresses");
 }
 
 void LinkWatch::drain() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hears from the system when an interface or an address comes or goes (netlink).
+// Reports of the system (netlink) that an interface or an address appeared or disappeared.
 #pragma once
 
 #include "lib/base/result.hpp"
@@ -13,12 +13,12 @@ class LinkWatch {
   LinkWatch(const LinkWatch&) = delete;
   LinkWatch& operator=(const LinkWatch&) = delete;
 
-  // kIo: the system does not tell; then nothing is heard.
+  // kIo: the system sends no reports; none arrive then.
   [[nodiscard]] Outcome<void> open();
   // Readable when something has changed; -1 before open().
   [[nodiscard]] int descriptor() const { return socket_; }
-  // Takes all that has been told. What it was does not matter: whoever asks looks at the machine
-  // anew. Also if some of it was lost.
+  // Discards all pending reports, lost ones included. Their contents do not matter: callers read
+  // the machine's state anew.
   void drain() const;
 
  private:

@@ -23,9 +23,9 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// --- What is told ---
+// --- Parsing of the answers ---
 
-// Zeros for what is not there.
+// Missing bytes are zeros.
 template <class T>
 T front_of(Bytes bytes) {
   T value{};
@@ -33,7 +33,7 @@ T front_of(Bytes bytes) {
   return value;
 }
 
-// Messages and attributes begin with their length, and each stands on a multiple of four.
+// Messages and attributes begin with their length and are aligned to four bytes.
 Bytes behind(Bytes bytes, std::size_t length) {
   static_assert(NLMSG_ALIGNTO == 4 && RTA_ALIGNTO == 4);
   return bytes.subspan(std::min((length + 3) & ~std::size_t{3}, bytes.size()));
@@ -83,7 +83,7 @@ std::pair<unsigned, Interface> interface_in(Bytes body) {
 struct Told {
   unsigned interface = 0;  // its index
   unsigned flags = 0;      // IFA_F_…, of IPv6: the same bits mean something else for IPv4
-  LocalAddress address{};  // its name is there if it has one of its own, such as eth0:1
+  LocalAddress address{};  // with its label if it has one, such as eth0:1
 };
 
 std::optional<Told> address_in(Bytes body) {
@@ -93,7 +93,7 @@ std::optional<Told> address_in(Bytes body) {
   told.address.prefix_bits = head.ifa_prefixlen;
   if (!told.address.is_v6 && head.ifa_family != AF_INET) return std::nullopt;
   Bytes bytes;
-  bool is_ours = false;  // what is there besides is the other end of a point-to-point link
+  bool is_ours = false;  // false: the other end of a point-to-point link
   for_each_attribute(behind(body, sizeof head), [&](unsigned type, Bytes value) {
     if (type == IFA_LABEL) told.address.interface = text_in(value);
     if (type == IFA_FLAGS) told.flags = front_of<std::uint32_t>(value);
@@ -112,24 +112,25 @@ bool is_link_local(const LocalAddress& address) {
   return address.is_v6 && address.bytes_be[0] == 0xfe && (address.bytes_be[1] & 0xc0) == 0x80;
 }
 
-// lustre-release lnet/lnet/lib-socket.c: lnet_inet6_enumerate(), of temporary ones.
+// Temporary addresses are left out, as in lustre-release lnet/lnet/lib-socket.c:
+// lnet_inet6_enumerate().
 bool is_wanted(const Told& told, unsigned link, bool all) {
-  // Sites that route on their hosts have addresses on it.
+  // The loopback interface has addresses on sites that route on their hosts.
   if (((link & IFF_LOOPBACK) != 0 && !all) || is_link_local(told.address)) return false;
   if ((told.flags & IFA_F_DADFAILED) != 0) return false;
   return all || ((link & IFF_UP) != 0 && (told.flags & IFA_F_TEMPORARY) == 0);
 }
 
-// Optimistic ones are used while they are looked into.
+// Optimistic addresses are in use during duplicate address detection.
 bool is_in_use(const Told& told) {
   return (told.flags & IFA_F_TENTATIVE) == 0 || (told.flags & IFA_F_OPTIMISTIC) != 0;
 }
 
-// --- The question ---
+// --- The request ---
 
-// Of an answer: the system makes no larger pieces of one.
+// Largest piece of an answer that the system sends.
 constexpr std::size_t kReadBytes = 32'768;
-// Whoever goes on changing addresses while they are told is not waited for.
+// Limit of repetitions when addresses keep changing during the answers.
 constexpr unsigned kAsksMax = 4;
 
 class Question {
@@ -141,7 +142,7 @@ class Question {
   Question(const Question&) = delete;
   Question& operator=(const Question&) = delete;
 
-  // False: not told. What is told is put behind `answers`.
+  // False: no answer. Appends the answer to `answers`.
   [[nodiscard]] bool ask(std::uint16_t type, std::vector<std::byte>& answers) {
     struct {
       nlmsghdr head{};
@@ -158,7 +159,7 @@ class Question {
       state = read(answers);
     return state == State::kEnded;
   }
-  // Something has changed between two pieces of an answer, so that it may lack something.
+  // Something changed between two pieces of an answer, so that the answer may be incomplete.
   [[nodiscard]] bool take_torn() { return std::exchange(torn_, false); }
 
  private:
@@ -218,7 +219,7 @@ Outcome<std::vector<LocalAddress>> local_addresses(bool all) {
   std::vector<std::byte> answers;
   for (unsigned asks = 0; asks < kAsksMax; ++asks) {
     answers.clear();
-    // Interfaces last: that of an address is among them even if both have just come.
+    // Links last, so that the interface of an address is among them even if both are new.
     if (!question.ask(RTM_GETADDR, answers) || !question.ask(RTM_GETLINK, answers))
       return failure(Errc::kIo, "the addresses of this machine's interfaces cannot be read");
     if (!question.take_torn()) break;

@@ -16,25 +16,25 @@ namespace plnet::runtime {
 struct LocalAddress {
   std::string interface;
   bool is_v6 = false;
-  bool loopback = false;  // it is the loopback interface, of which nobody makes an NI by its name
-  bool up = true;         // it is switched on
-  // Its link carries something, and the address is in use: not while the system looks whether
-  // somebody else has it (IPv6), which begins with the link.
+  bool loopback = false;  // the loopback interface, which makes no NI by name
+  bool up = true;         // the interface is enabled
+  // The link has a carrier, and the address is in use: not during duplicate address detection
+  // (IPv6), which begins when the link comes up.
   bool running = true;
   std::uint8_t prefix_bits = 0;             // of its subnet
-  std::array<std::uint8_t, 16> bytes_be{};  // four of them are used of an IPv4 address
+  std::array<std::uint8_t, 16> bytes_be{};  // IPv4 uses the first four
 
   friend bool operator==(const LocalAddress&, const LocalAddress&) = default;
 };
 
-// Those that this machine may be known by: of interfaces that are up, without the loopback
-// interface, link-local IPv6, by which nobody finds anybody, and temporary IPv6, which goes within
-// days. In the system's order, but deprecated IPv6 comes last. `all`: also temporary ones, those of
-// interfaces that are down and the loopback interface's, for who looks for one that is in use.
-// Never those that somebody else was found to have. kIo: the system does not tell.
+// Addresses by which other nodes may reach this machine: of enabled interfaces, without loopback,
+// link-local IPv6 (which others cannot use) and temporary IPv6 (which expires within days). In the
+// system's order, deprecated IPv6 last. `all`: also temporary ones, those of disabled interfaces
+// and of loopback, to find one in use. Never addresses that failed duplicate detection. kIo: the
+// system does not answer.
 [[nodiscard]] Outcome<std::vector<LocalAddress>> local_addresses(bool all = false);
 
-// The same of what the system has answered to RTM_GETADDR and RTM_GETLINK, in whichever order.
+// The same from the system's answers to RTM_GETADDR and RTM_GETLINK, in either order.
 [[nodiscard]] std::vector<LocalAddress> local_addresses_in(std::span<const std::byte> answers,
                                                            bool all);
 

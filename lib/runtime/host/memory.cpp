@@ -12,7 +12,7 @@
 
 #include "lib/runtime/host/host_facts.hpp"
 
-// Older headers than the kernels that we run on.
+// The headers may be older than the kernels that we run on.
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -39,15 +39,16 @@ int bind_to_node(void* base, std::size_t size, int node) {
   std::array<unsigned long, kNodesMax / kBits> mask{};
   const auto bit = static_cast<unsigned>(node);
   mask[bit / kBits] = 1UL << (bit % kBits);
-  // The kernel reads one bit less than it is told.
+  // The kernel reads one bit less than the given number.
   return ::syscall(SYS_mbind, base, size, kBindPolicy, mask.data(), kNodesMax + 1, 0UL) == 0
              ? 0
              : errno;
 }
 
-// Faults everything in. An error where a touch would be a SIGBUS: no hugepage left on the node.
+// Faults all pages in. Returns an error where a touch would raise SIGBUS: no hugepage left on the
+// node.
 int populate(void* base, std::size_t size, bool huge) {
-  // Where the system makes huge pages for those who ask, none need be set aside beforehand.
+  // Transparent hugepages on request need none reserved beforehand.
   if (!huge) (void)::madvise(base, size, MADV_HUGEPAGE);
   if (::madvise(base, size, MADV_POPULATE_WRITE) == 0) return 0;
   if (errno != EINVAL || huge) return errno;
@@ -60,8 +61,8 @@ int populate(void* base, std::size_t size, bool huge) {
 struct Attempt {
   void* base = MAP_FAILED;
   std::size_t size = 0;
-  int number = 0;         // errno of what failed, or 0
-  const char* what = "";  // which step failed
+  int number = 0;         // errno of the failed step, or 0
+  const char* what = "";  // the failed step
 };
 
 Attempt try_map(const ArenaRequest& request, bool huge) {
@@ -148,7 +149,7 @@ ArenaMemory::~ArenaMemory() {
 }
 
 Outcome<ArenaId> ArenaMemory::add(ArenaTable& table, const ArenaRequest& request) {
-  constexpr std::uint64_t kBytesMax = 1ULL << 44U;  // 16 TiB: a slip of the pen, not a machine
+  constexpr std::uint64_t kBytesMax = 1ULL << 44U;  // 16 TiB: more is a typing error
   if (request.bytes == 0 || request.bytes > kBytesMax) {
     return failure(Errc::kOutOfRange, fmt::format("memory: an arena of {} bytes; expected 1 to {}",
                                                   request.bytes, kBytesMax));
@@ -160,7 +161,7 @@ Outcome<ArenaId> ArenaMemory::add(ArenaTable& table, const ArenaRequest& request
   bool huge = request.hugepages && !request.reserve_only;
   Attempt attempt;
   if (huge) attempt = try_map(request, true);
-  // A limit on locking will not be different with small pages.
+  // A limit on locking applies to small pages as well.
   const bool final_word = attempt.number != 0 && std::string_view(attempt.what) == "lock";
   if (!huge || (attempt.number != 0 && !final_word)) {
     huge = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arenas: per NUMA node one large region, on hugepages if the node has them, faulted in before
+// The arenas: one large region per NUMA node, on hugepages if the node has them, faulted in before
 // the first message; and regions that are only reserved. Needs no EAL.
 #pragma once
 
@@ -15,15 +15,15 @@ namespace plnet::runtime {
 
 struct ArenaRequest {
   std::uint64_t bytes = 0;       // rounded up to whole pages
-  int numa_node = kAnyNumaNode;  // where the pages must lie; kAnyNumaNode: anywhere
-  bool hugepages = true;         // if there are any; else, or without them, small pages
-  // Address space, no more: pages are small ones, taken when they are first touched. For what may
-  // never be used.
+  int numa_node = kAnyNumaNode;  // node of the pages; kAnyNumaNode: any
+  bool hugepages = true;         // if there are enough; else small pages
+  // Address space only: small pages, allocated at the first touch. For memory that may never be
+  // used.
   bool reserve_only = false;
   bool lock = false;  // never swapped out: needs CAP_IPC_LOCK or a high limit
 };
 
-// Owns the mappings behind an ArenaTable; must outlive all who use the table.
+// Owns the mappings behind an ArenaTable; must outlive all users of the table.
 class ArenaMemory {
  public:
   ArenaMemory() = default;
@@ -31,11 +31,11 @@ class ArenaMemory {
   ArenaMemory(const ArenaMemory&) = delete;
   ArenaMemory& operator=(const ArenaMemory&) = delete;
 
-  // Start-up only. Maps, places and faults in one arena and enters it into the table. On failure
-  // nothing is left behind and the words say what limit stands in the way.
+  // Start-up only. Maps, places and faults in one arena and enters it into the table. A failure
+  // leaves nothing behind and its message names the limit.
   [[nodiscard]] Outcome<ArenaId> add(ArenaTable& table, const ArenaRequest& request);
 
-  // How many pages of each size all arenas got.
+  // Pages of each size in all arenas.
   [[nodiscard]] std::uint64_t huge_pages() const { return huge_pages_; }
   [[nodiscard]] std::uint64_t small_pages() const { return small_pages_; }
   // One line per arena for the log.

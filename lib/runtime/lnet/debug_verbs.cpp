@@ -48,7 +48,7 @@ void show_cpts(LnetControl& control, const std::vector<lnet::Nid>& nids, VerbTok
         return fail(token,
                     {Errc::kNotFound,
                      fmt::format("{}: no such peer yet, and `plnet: lnet: placement: balanced` "
-                                 "gives it a CPT when it comes",
+                                 "assigns it a CPT when it is created",
                                  nid)});
       }
       list.push_back({{"nid", nid}, {"cpt", *(*cpts)[i]}});

@@ -60,12 +60,13 @@ Outcome<void> add(NodeConfig& config, UdspToAdd&& wanted) {
       udsps, [&wanted](const Udsp& udsp) { return udsp.is_about_same(wanted.udsp); });
   if (same != udsps.end()) {
     if (*same == wanted.udsp)
-      return failure(Errc::kExists, fmt::format("policy {} says the same", same - udsps.begin()));
+      return failure(Errc::kExists, fmt::format("policy {} is the same", same - udsps.begin()));
     *same = std::move(wanted.udsp);
     return {};
   }
   if (udsps.size() >= lnet::kUdspsMax)
-    return failure(Errc::kNoSpace, fmt::format("there are {} policies, the most", udsps.size()));
+    return failure(Errc::kNoSpace,
+                   fmt::format("there are already {} policies, the limit", udsps.size()));
   const std::size_t at = std::min(wanted.at, udsps.size());
   udsps.insert(udsps.begin() + static_cast<std::ptrdiff_t>(at), std::move(wanted.udsp));
   return {};

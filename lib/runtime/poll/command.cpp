@@ -23,7 +23,7 @@ CommandChannel::CommandChannel(const Clock& clock, Doorbell& shard_doorbell)
       homeward_(kCommandsMax),
       clock_(clock),
       shard_doorbell_(shard_doorbell) {
-  // The admin thread is always at most one look away from its epoll.
+  // The admin thread waits in ppoll() or epoll all the time, so its doorbell stays armed.
   home_doorbell_.arm_for_good();
 }
 
@@ -51,7 +51,7 @@ unsigned CommandChannel::drain() {
   Command* raw = nullptr;
   while (homeward_.pop(raw)) {
     const std::unique_ptr<Command> command(raw);
-    PLNET_CHECK(outstanding_ > 0, "what comes home was sent");
+    PLNET_CHECK(outstanding_ > 0, "a returned command was submitted");
     --outstanding_;
     ++count;
     command->completed();
@@ -69,7 +69,7 @@ bool CommandChannel::wait(Duration bound) {
     if (left <= Duration::zero()) return false;
     pollfd home{.fd = home_doorbell_.descriptor(), .events = POLLIN, .revents = 0};
     const timespec timeout = to_timespec(left);
-    // Its outcome does not matter: the loop looks at the ring and at the clock.
+    // The result does not matter: the loop checks the ring and the clock.
     (void)::ppoll(&home, 1, &timeout, nullptr);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the admin thread has something done on a shard: a small object that the poller runs between
-// two turns and sends home. The admin thread never touches a shard's state by itself.
+// A request of the admin thread to a shard: a small object that the poller runs between two turns
+// and sends back. The admin thread never touches a shard's state itself.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Command {
   virtual ~Command() = default;
   // On the shard, between turns: bounded, never blocks.
   virtual void run() = 0;
-  // On the admin thread, after run(), when it drains what came home.
+  // On the admin thread, after run(), when drain() receives the command.
   virtual void completed() {}
 };
 
@@ -41,34 +41,34 @@ template <class Work>
   return make_command(std::move(work), [] {});
 }
 
-// One per poller. Two rings, there and home; a command belongs to the channel until it is home, so
-// that giving up on waiting for it is always safe.
+// One per poller, with a ring in each direction. The channel owns a command until it has returned,
+// so that the admin thread may stop waiting for it at any time.
 class CommandChannel {
  public:
-  // Enough for one of each kind of setting to be on its way; the admin thread waits beyond that.
+  // Enough for one of each kind of setting; the admin thread waits beyond that.
   static constexpr std::size_t kCommandsMax = 64;
 
   // `clock` bounds waits only. `shard_doorbell` wakes the poller; it outlives the channel.
   CommandChannel(const Clock& clock, Doorbell& shard_doorbell);
-  // With the poller stopped. Commands that never ran are dropped unrun.
+  // With the poller stopped. Commands that did not run are dropped.
   ~CommandChannel();
   CommandChannel(const CommandChannel&) = delete;
   CommandChannel& operator=(const CommandChannel&) = delete;
 
-  // Admin thread. kAgain if kCommandsMax are out (drain() and try again).
+  // Admin thread. kAgain if kCommandsMax are outstanding (drain() and try again).
   [[nodiscard]] Result<void> submit(std::unique_ptr<Command> command);
-  // Admin thread. Calls completed() on what came home, returns how many.
+  // Admin thread. Calls completed() on returned commands, returns their number.
   unsigned drain();
-  // Admin thread. Waits until nothing is out; false if `bound` passed first: the poller is stuck or
-  // not running. May be called again.
+  // Admin thread. Waits until none is outstanding; false if `bound` passed first: the poller hangs
+  // or does not run. May be called again.
   [[nodiscard]] bool wait(Duration bound);
-  // Admin thread. How many are out.
+  // Admin thread. Number of outstanding commands.
   [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
-  // Its descriptor turns readable when a command came home; for the admin thread's epoll, which
+  // Its descriptor turns readable when a command returned; for the admin thread's epoll, which
   // answers with clear() and drain(). Always armed.
   [[nodiscard]] EventDoorbell& completion_doorbell() { return home_doorbell_; }
 
-  // Owner, between turns. Runs what is there, at most kCommandsMax; returns how many.
+  // Owner, between turns. Runs waiting commands, at most kCommandsMax; returns their number.
   unsigned run_pending_owner();
 
  private:
@@ -77,7 +77,7 @@ class CommandChannel {
   EventDoorbell home_doorbell_;
   const Clock& clock_;
   Doorbell& shard_doorbell_;
-  std::size_t outstanding_ = 0;  // the admin thread's
+  std::size_t outstanding_ = 0;  // used by the admin thread
 };
 
 }  // namespace plnet::runtime

@@ -27,11 +27,10 @@ long membarrier(int command) {
   return ::syscall(SYS_membarrier, command, 0U, 0);
 }
 
-// Tells the kernel that this process will ask for such fences. Doing it again changes nothing, so
-// every doorbell asks for itself and nobody has to remember. Kernels before 4.14 and some
-// container policies refuse; then each side fences.
+// Registers this process for such fences. Registering again changes nothing, so every doorbell does
+// it. Kernels before 4.14 and some container policies refuse; then each side fences.
 Doorbell::FencedBy fences() {
-  if (kThreadSanitizer) return Doorbell::FencedBy::kEachSide;  // it knows nothing of membarrier
+  if (kThreadSanitizer) return Doorbell::FencedBy::kEachSide;  // it does not know membarrier
   return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 ? Doorbell::FencedBy::kSleeper
                                                                     : Doorbell::FencedBy::kEachSide;
 }
@@ -59,14 +58,14 @@ void EventDoorbell::clear() {
 
 void EventDoorbell::wake() {
   const std::uint64_t one = 1;
-  // EAGAIN: 2^64 - 2 rings wait already, so the sleeper wakes anyhow.
+  // EAGAIN: 2^64 - 2 rings are pending, so the sleeper wakes anyway.
   const ssize_t size = ::write(descriptor_, &one, sizeof one);
-  PLNET_CHECK(size == sizeof one || errno == EAGAIN, "an eventfd takes every ring");
+  PLNET_CHECK(size == sizeof one || errno == EAGAIN, "an eventfd accepts every ring");
 }
 
 // Interrupts each CPU that runs a thread of this process; a thread that does not run passed a fence
-// when it was switched out. Microseconds (16 on a virtual machine), paid by who is about to sleep.
-// The kernel allocates a CPU mask for it, so being registered is no promise (ENOMEM).
+// when it was switched out. Costs the sleeper microseconds (16 on a virtual machine). The kernel
+// allocates a CPU mask for it, so it may fail after registration (ENOMEM).
 bool EventDoorbell::heavy_fence() {
   return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }

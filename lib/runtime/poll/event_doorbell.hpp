@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The doorbell of a thread that sleeps in the kernel: an eventfd, for ppoll() or epoll. Where the
-// kernel offers membarrier() the sleeper fences for all, and ringing costs a load.
+// kernel offers membarrier(), the sleeper fences for both sides, and ringing costs one load.
 #pragma once
 
 #include "lib/base/doorbell.hpp"
@@ -15,14 +15,13 @@ class EventDoorbell final : public Doorbell {
   EventDoorbell(const EventDoorbell&) = delete;
   EventDoorbell& operator=(const EventDoorbell&) = delete;
 
-  // Whether the descriptor could be made (the limit on open files may forbid it); check at start.
+  // The descriptor exists (the limit on open files may forbid it); check at start.
   [[nodiscard]] Outcome<void> ready() const;
 
   // Readable once rung; belongs to the doorbell.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  // Sleeper, awake again: forgets the rings so far. A ring that comes later stays, and costs one
-  // empty look.
+  // Sleeper, after waking: clears the rings so far. A later ring stays and costs one empty check.
   void clear();
 
  protected:

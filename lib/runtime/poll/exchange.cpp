@@ -10,8 +10,8 @@
 namespace plnet::runtime {
 namespace {
 
-// Tokens that find a ring full wait at the shard, so the capacity is about speed, not safety: few
-// shards get rings that hold every token, many get rings for twice a fair share.
+// Tokens that find a ring full wait at the shard, so the capacity affects speed, not correctness:
+// few shards get rings that hold every token, many get rings for twice a fair share.
 std::size_t lane_capacity(std::size_t shards) {
   constexpr std::size_t kLeast = 64;
   if (shards == 1) return Exchange::kTokensPerShard;
@@ -81,7 +81,7 @@ unsigned ExchangeShard::poll(Instant /*now*/) {
   return work;
 }
 
-// One clock reading serves a burst: its tokens are taken from the ring at one moment.
+// One clock reading serves a burst: its tokens leave the ring at one moment.
 unsigned ExchangeShard::take(unsigned source) {
   std::array<Token*, kBurst> burst{};
   const std::size_t count = exchange_.lane(source, index_).pop_burst(burst);
@@ -91,7 +91,7 @@ unsigned ExchangeShard::take(unsigned source) {
   for (std::size_t i = 0; i < count; ++i) {
     Token& token = *burst[i];
     remote += exchange_.shard(token.home).memory_node_ != cpu_node_ ? 1U : 0U;
-    PLNET_DEBUG_CHECK(token.target == index_, "tokens go where they are sent");
+    PLNET_DEBUG_CHECK(token.target == index_, "tokens arrive at their targets");
     const Duration hop = std::max(taken_at - token.sent_at, Duration::zero());
     hops_[source].record(static_cast<std::uint64_t>(hop.count()));
     if (settings_.work > Duration::zero()) work_for(settings_.work);
@@ -110,7 +110,7 @@ void ExchangeShard::arrive(Token& token) {
   if (token.home == index_ && out > wanted()) {
     token.next = free_first_;
     free_first_ = &token;
-    // Release: who sees all tokens at home sees the figures of their last hops, too.
+    // Release: a reader that sees all tokens at home also sees the figures of their last hops.
     out_.store(out - 1, std::memory_order_release);
     return;
   }
@@ -153,7 +153,8 @@ unsigned ExchangeShard::launch() {
   return launched;
 }
 
-// Sends what waits, oldest first; what finds its ring full keeps its place for the next turn.
+// Sends waiting tokens, oldest first; a token whose ring is full keeps its position for the next
+// turn.
 unsigned ExchangeShard::forward() {
   std::array<bool, Exchange::kShardsMax> rung{};
   const Instant sent_at = clock_.now();
@@ -166,7 +167,7 @@ unsigned ExchangeShard::forward() {
     token = current.next;
     current.sent_at = sent_at;
     const unsigned target = current.target;
-    // After a push the token is the receiver's; it must not be touched again.
+    // After a push the token belongs to the receiver and must not be touched.
     if (exchange_.lane(index_, target).push(&current)) {
       rung[target] = true;
       ++sent;
@@ -182,8 +183,8 @@ unsigned ExchangeShard::forward() {
   return sent;
 }
 
-// Bounded by its own count as well: each look at a real clock takes a nanosecond or more, and a
-// clock that only moves by hand does not move here.
+// Also bounded by a count: each reading of a real clock takes a nanosecond or more, and a manual
+// clock does not move here.
 void ExchangeShard::work_for(Duration work) const {
   const Instant end = clock_.now() + work;
   for (Duration::rep looks = work.count(); looks > 0 && clock_.now() < end; --looks) {
@@ -222,7 +223,7 @@ Outcome<void> Exchange::validate(const ExchangeLoad& settings) const {
                                           std::to_string(most) + " with " +
                                           std::to_string(shard_count()) + " shards");
   }
-  // A turn works on up to kBurst tokens of each source; a millisecond each is plenty.
+  // A turn processes up to kBurst tokens of each source; a millisecond for each is plenty.
   constexpr Duration kWorkMax = std::chrono::milliseconds(1);
   if (settings.work < Duration::zero() || settings.work > kWorkMax) {
     return failure(Errc::kOutOfRange, "exchange: work_nsec is " +
@@ -245,8 +246,8 @@ Outcome<void> Exchange::apply(const ExchangeLoad& settings, std::span<Poller* co
 }
 
 std::function<void()> Exchange::reset_work(unsigned index) {
-  // Before the first enabling there are no figures, and no order may look at the histograms while
-  // that enabling makes them.
+  // No figures exist before the first enabling, and no order may look at the histograms while that
+  // enabling makes them.
   ExchangeShard& shard = *shards_[index];
   if (shard.hops_.empty()) return [] {};
   return [&shard] { shard.reset_owner(); };
@@ -259,7 +260,7 @@ bool Exchange::drained() const {
 
 std::vector<HopSummary> Exchange::summary() const {
   std::vector<HopSummary> rows;
-  const auto hops = std::make_unique<HistogramSnapshot>();  // too big for a stack
+  const auto hops = std::make_unique<HistogramSnapshot>();  // too large for the stack
   for (unsigned from = 0; from < shard_count(); ++from) {
     for (unsigned to = 0; to < shard_count(); ++to) {
       if (from == to && shard_count() > 1) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shards that pass tokens to one another: what a hop between two CPUs costs on this machine, with
-// nothing of LNet around it. Placement experiments compare it with the cost of real messages.
+// Shards that pass tokens to each other measure the cost of a hop between two CPUs of this machine,
+// without LNet. Placement experiments compare it with the cost of real messages.
 #pragma once
 
 #include <array>
@@ -24,30 +24,30 @@
 
 namespace plnet::runtime {
 
-// Live; every shard gets the same.
+// Live; the same for every shard.
 struct ExchangeLoad {
   bool enable = false;
   unsigned in_flight = 32;  // tokens per ordered pair of shards
-  Duration work{};          // pretended work per token
+  Duration work{};          // simulated work per token
 
   friend bool operator==(const ExchangeLoad&, const ExchangeLoad&) = default;
 };
 
-// One ordered pair of shards, at any time, while tokens fly.
+// One ordered pair of shards; may be read while tokens are under way.
 struct HopSummary {
   unsigned from = 0;
   unsigned to = 0;
   std::uint64_t hops = 0;
-  std::uint64_t p50_nsec = 0;  // from send to the moment the receiver takes it, waiting included
+  std::uint64_t p50_nsec = 0;  // from send until the receiver takes it, waiting included
   std::uint64_t p99_nsec = 0;
   std::uint64_t max_nsec = 0;
 };
 
-// Where every token is; exact only while no poller runs.
+// The place of every token; exact only while no poller runs.
 struct TokenCensus {
   std::size_t made = 0;
-  std::size_t at_home = 0;  // in the pool of the shard that it belongs to
-  std::size_t waiting = 0;  // at a shard, for room in a ring
+  std::size_t at_home = 0;  // in the pool of its home shard
+  std::size_t waiting = 0;  // at a shard, waiting for room in a ring
   std::size_t in_rings = 0;
 };
 
@@ -57,22 +57,23 @@ class Exchange;
 inline constexpr std::size_t kExchangeTokensPerShard = 4096;
 inline constexpr std::size_t kExchangeBytesPerShard = kExchangeTokensPerShard * kNoSharing;
 
-// What the exchange is told of one shard. A plan may put memory and CPU on different nodes; tokens
-// that lie on another node than the CPU that takes them are counted.
+// The inputs of one shard. A plan may put memory and CPU on different nodes; tokens on another node
+// than the receiving CPU are counted.
 struct ExchangePlace {
   Doorbell* doorbell = nullptr;        // of the shard's poller
   PollerCounters* counters = nullptr;  // may be null
   int cpu_node = kAnyNumaNode;         // where the poller runs
   int memory_node = kAnyNumaNode;      // where `memory` lies
-  // kExchangeBytesPerShard, page-aligned; empty: from the heap, wherever that is.
+  // kExchangeBytesPerShard, page-aligned; empty: allocated from the heap, on any node.
   std::span<std::byte> memory{};
 };
 
 // The part of one shard. A token belongs to a home shard; each receiver passes it to the next shard
-// in turn. When a shard has to draw its own tokens in it keeps those that come by.
+// in turn. A home shard that reduces its tokens keeps those that arrive.
 class ExchangeShard final : public Pollable {
  public:
-  static constexpr std::size_t kBurst = 32;  // tokens per source and turn: a turn stays short
+  static constexpr std::size_t kBurst = 32;  // tokens per source and turn, so that a turn stays
+                                             // short
 
   ExchangeShard(Exchange& exchange, const Clock& clock, unsigned index, const ExchangePlace& place);
   ~ExchangeShard() override;
@@ -80,12 +81,12 @@ class ExchangeShard final : public Pollable {
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "exchange"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
-  // A token that waits for room in a ring is not announced by any doorbell: do not sleep.
+  // No doorbell announces room in a ring, so the shard must not sleep while a token waits for it.
   [[nodiscard]] Instant next_deadline() const override {
     return waiting_first_ == nullptr ? Instant::max() : Instant::min();
   }
 
-  // From a command.
+  // Called from a command.
   void apply_owner(const ExchangeLoad& settings) { settings_ = settings; }
   void reset_owner();
 
@@ -113,46 +114,46 @@ class ExchangeShard final : public Pollable {
 
   std::unique_ptr<Token[]> heap_;   // if no memory was handed in
   Token* free_first_ = nullptr;     // at home
-  Token* waiting_first_ = nullptr;  // to be passed on, oldest first
+  Token* waiting_first_ = nullptr;  // waiting to be sent, oldest first
   Token* waiting_last_ = nullptr;
   unsigned round_ = 0;
-  // By source. Made by the admin thread before the first enabling order, written here, read by
-  // the admin thread at any time.
+  // By source. Made by the admin thread before the first enabling order, written by this shard,
+  // read by the admin thread at any time.
   std::vector<Histogram> hops_;
 
-  alignas(kNoSharing) std::atomic<unsigned> out_{0};  // own tokens not at home
+  alignas(kNoSharing) std::atomic<unsigned> out_{0};  // own tokens that are not at home
 };
 
 class Exchange {
  public:
   static constexpr std::size_t kTokensPerShard = kExchangeTokensPerShard;
   static constexpr std::size_t kShardsMax =
-      128;  // as many as DPDK has lcores; rings grow with its square
+      128;  // DPDK's limit of lcores; rings grow with its square
 
   using Place = ExchangePlace;
 
-  // One place per shard, in the order of the shards. Allocates; start-up only. Everything handed
-  // in outlives the exchange.
+  // One place per shard, in the order of the shards. Allocates; start-up only. All arguments
+  // outlive the exchange.
   Exchange(const Clock& clock, std::span<const Place> places);
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
   [[nodiscard]] unsigned shard_count() const { return static_cast<unsigned>(shards_.size()); }
-  // To be added to the poller of that shard.
+  // For the poller of that shard.
   [[nodiscard]] ExchangeShard& shard(unsigned index) { return *shards_[index]; }
 
-  // Admin thread. kOutOfRange, in words, if there are not tokens enough for these settings.
+  // Admin thread. kOutOfRange if these settings need more tokens than exist.
   [[nodiscard]] Outcome<void> validate(const ExchangeLoad& settings) const;
-  // Admin thread: validate and order it on every shard or on none (kAgain: a poller is stuck);
-  // pollers[i] runs shard i. Tokens come home on their own after a disable: see drained(). The
-  // first enabling allocates the histograms, 15 KiB per ordered pair.
+  // Admin thread: validates, and orders it on every shard or on none (kAgain: a poller hangs);
+  // pollers[i] runs shard i. After a disable, tokens return by themselves: see drained(). The first
+  // enabling allocates the histograms, 15 KiB per ordered pair.
   [[nodiscard]] Outcome<void> apply(const ExchangeLoad& settings, std::span<Poller* const> pollers);
-  // Admin thread: what an order to this shard has to do for its figures to start from zero.
+  // Admin thread: the work of an order to this shard that resets its figures.
   [[nodiscard]] std::function<void()> reset_work(unsigned index);
 
-  // Any thread, stops nobody: all tokens are at home, so the exchange is over if it is disabled.
+  // Any thread, without stopping shards: all tokens are at home, so a disabled exchange has ended.
   [[nodiscard]] bool drained() const;
-  // Admin thread, stops nobody: one row per ordered pair.
+  // Admin thread, without stopping shards: one row per ordered pair.
   [[nodiscard]] std::vector<HopSummary> summary() const;
   // While no poller runs.
   [[nodiscard]] TokenCensus census() const;
@@ -168,7 +169,7 @@ class Exchange {
 
   std::vector<std::unique_ptr<ExchangeShard>> shards_;
   std::vector<std::unique_ptr<Channel>> channels_;  // one for each unordered pair of shards
-  std::vector<Lane*> lanes_;  // by ordered pair; the diagonal only if there is one shard
+  std::vector<Lane*> lanes_;  // by ordered pair; the diagonal only with a single shard
 };
 
 // Hops per second between two summaries of one exchange, row by row. A row that was reset counts

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The newest version of something that one thread makes now and then and one other reads. Neither
-// waits for the other; a version that nobody looked at is freed by the next.
+// The newest version of a value that one thread publishes occasionally and one other thread reads.
+// Neither waits for the other; the next version frees one that was never read.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@ class Latest {
   Latest(const Latest&) = delete;
   Latest& operator=(const Latest&) = delete;
 
-  // The writer. Frees at most one older version.
+  // Writer. Frees at most one older version.
   void publish(std::unique_ptr<const T> value) {
     const std::unique_ptr<const T> unseen(
         fresh_.exchange(value.release(), std::memory_order_acq_rel));
   }
-  // The reader. Null before the first; stays valid until the reader asks again.
+  // Reader. Null before the first version; valid until the reader's next call.
   [[nodiscard]] const T* read() {
     if (const T* const fresh = fresh_.exchange(nullptr, std::memory_order_acq_rel))
       seen_.reset(fresh);
@@ -29,8 +29,8 @@ class Latest {
   }
 
  private:
-  std::atomic<const T*> fresh_{nullptr};  // not seen yet; belongs to whom takes it out
-  std::unique_ptr<const T> seen_;         // the reader's
+  std::atomic<const T*> fresh_{nullptr};  // not read yet; owned by the thread that exchanges it out
+  std::unique_ptr<const T> seen_;         // owned by the reader
 };
 
 }  // namespace plnet::runtime

@@ -12,12 +12,12 @@
 
 namespace plnet::runtime {
 
-// Admin thread. Every shard gets its order or none does (kAgain), so that a change is never carried
-// out by half of them: one change is one order. `order(i)` makes the one for pollers[i].
+// Admin thread. Every shard gets its order or none does (kAgain), so that no change is carried out
+// by half of them: one change is one order. `order(i)` makes the order for pollers[i].
 template <class Order>
 [[nodiscard]] Outcome<void> order_all(std::span<Poller* const> pollers, Order order) {
   for (Poller* poller : pollers)
-    poller->commands().drain();  // what is done makes room
+    poller->commands().drain();  // completed orders make room
   for (const Poller* poller : pollers) {
     if (poller->commands().outstanding() < CommandChannel::kCommandsMax) continue;
     return failure(Errc::kAgain, "poller " + std::string(poller->name()) +

@@ -69,7 +69,8 @@ Result<void> Poller::remove_owner(Pollable& pollable) {
   return {};
 }
 
-// Copies, since a pollable may go as soon as it is out of the list. Allocates: lists change seldom.
+// Copies, since a pollable may be destroyed as soon as it is out of the list. Allocates: lists
+// change seldom.
 void Poller::publish_names() {
   auto names = std::make_unique<std::vector<std::string>>();
   for (const Pollable* pollable : pollables_owner())
@@ -94,7 +95,7 @@ void Poller::run(const std::atomic<bool>& stop) {
   worked_at_ = clock_.now();
   while (!stop.load(std::memory_order_relaxed))
     step(stop);
-  // Orders that were given before the end are carried out.
+  // Orders given before the end are carried out.
   counters_.add(PollerCounter::kCommands, commands_.run_pending_owner());
   settle(clock_.now());
   open_ = false;
@@ -133,7 +134,7 @@ void Poller::step(const std::atomic<bool>& stop) {
   }
 }
 
-// Closes the books on the last turn.
+// Accounts for the last turn.
 void Poller::settle(Instant now) {
   if (!open_) return;
   const std::uint64_t length = nsec(now - opened_at_);
@@ -165,7 +166,7 @@ void Poller::pause() {
   pauses_ = std::min(pauses_ * 2, kPausesMax);
 }
 
-// The time that neighbours take is idle time, but not part of a turn.
+// The time of other threads is idle time, but not part of a turn.
 void Poller::yield() {
   const Instant before = clock_.now();
   settle(before);
@@ -175,10 +176,10 @@ void Poller::yield() {
 }
 
 void Poller::sleep(const std::atomic<bool>& stop) {
-  // Armed first, then one more look: whoever pushes after that look rings.
+  // Arm first, then look once more: producers that push after that look ring.
   if (!doorbell_.arm()) {
     counters_.add(PollerCounter::kSleepsRefused);
-    worked_at_ = clock_.now();  // asks again after sleep_after, not at every turn
+    worked_at_ = clock_.now();  // tries again after sleep_after, not at every turn
     return;
   }
   const Instant looked = clock_.now();
@@ -208,7 +209,7 @@ void Poller::sleep(const std::atomic<bool>& stop) {
   counters_.add(nap ? PollerCounter::kNaps : PollerCounter::kSleeps);
   if (nap) nap_ = std::min(nap_ * 2, kNapLongest);
   if (!nap || cause != WakeCause::kTimer) count_wake(cause);
-  // A napper goes back to its nap after one empty turn; one that was woken looks round for longer.
+  // A shard that napped naps again after one empty turn; one that was woken polls for longer.
   if (cause == WakeCause::kDoorbell || cause == WakeCause::kDescriptor) worked_at_ = clock_.now();
 }
 
@@ -217,7 +218,7 @@ void Poller::count_wake(WakeCause cause) {
     case WakeCause::kDoorbell: counters_.add(PollerCounter::kWakesByDoorbell); return;
     case WakeCause::kDescriptor: counters_.add(PollerCounter::kWakesByDescriptor); return;
     case WakeCause::kTimer: counters_.add(PollerCounter::kWakesByTimer); return;
-    case WakeCause::kSignal: return;  // nothing of ours
+    case WakeCause::kSignal: return;  // not meant for the poller
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a poller counts about itself, and what is derived from it.
+// The counters of a poller, and figures derived from them.
 #pragma once
 
 #include "lib/base/counters.hpp"
@@ -7,7 +7,7 @@
 namespace plnet::runtime {
 
 #define PLNET_POLLER_COUNTERS(X)                                                      \
-  X(kTurns, "turns", "turns", kCount, "times round the list of devices")              \
+  X(kTurns, "turns", "turns", kCount, "passes over the list of devices")              \
   X(kTurnsWithWork, "turns_with_work", "turns", kCount, "turns that found work")      \
   X(kWork, "work", "pieces", kCount, "pieces of work that devices reported")          \
   X(kBusyNsec, "busy_nsec", "nsec", kCount, "time in turns that found work")          \
@@ -17,8 +17,8 @@ namespace plnet::runtime {
   X(kLongTurns, "long_turns", "turns", kCount, "turns over the limit")                \
   X(kSleeps, "sleeps", "sleeps", kCount, "waits for a wake-up")                       \
   X(kSleepsRefused, "sleeps_refused", "sleeps", kCount,                               \
-    "waits put off: the kernel could not fence the other shards")                     \
-  X(kNaps, "naps", "naps", kCount, "short waits: some device can wake nobody")        \
+    "waits refused: the kernel could not fence the other shards")                     \
+  X(kNaps, "naps", "naps", kCount, "short waits: some device cannot wake the shard")  \
   X(kWakesByDoorbell, "wakes_by_doorbell", "wakes", kCount, "woken by another shard") \
   X(kWakesByDescriptor, "wakes_by_descriptor", "wakes", kCount, "woken by a device")  \
   X(kWakesByTimer, "wakes_by_timer", "wakes", kCount, "woken by a deadline")          \

@@ -32,7 +32,7 @@ bool invariant_counter() {
   return (edx & kInvariantBit) != 0;
 }
 
-// The kernel takes `tsc` off this list when it catches the counter jumping or two CPUs disagreeing.
+// The kernel removes `tsc` from this list when the counter jumps or two CPUs disagree.
 bool kernel_trusts_counter() {
   const int file = ::open("/sys/devices/system/clocksource/clocksource0/available_clocksource",
                           O_RDONLY | O_CLOEXEC);
@@ -70,7 +70,7 @@ std::int64_t TscClock::scale(std::uint64_t cycles) const {
 }
 
 void TscClock::calibrate() {
-  // A sample is the pair read with the least time between two looks at the counter: an interrupt in
+  // A sample is the pair with the least time between two readings of the counter: an interrupt in
   // between would otherwise count as clock error.
   struct Sample {
     std::uint64_t cycles;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The clock of a running program: the processor's time stamp counter, calibrated once against
-// CLOCK_MONOTONIC, because a poller asks for the time every turn. Beside lib/runtime/admin this is
-// the only place in lib/ that asks the system for the time.
+// CLOCK_MONOTONIC, because a poller reads the time every turn. Only this and lib/runtime/admin may
+// ask the system for the time in lib/.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class TscClock final : public Clock {
  public:
   enum class Source : std::uint8_t {
     kBest,       // the counter if it is usable, else the system
-    kMonotonic,  // clock_gettime() each time: what a machine without a usable counter gets
+    kMonotonic,  // clock_gettime() each time: for machines without a usable counter
   };
 
-  // Takes kCalibration of wall time with a usable counter, none without. After that the clock runs
-  // free: it starts on CLOCK_MONOTONIC and drifts from it by a few parts per million.
+  // Takes kCalibration of wall time with a usable counter, none without. Afterwards the clock runs
+  // free: it starts at CLOCK_MONOTONIC and drifts from it by a few parts per million.
   explicit TscClock(Source source = Source::kBest);
 
   // Any thread.
@@ -32,7 +32,7 @@ class TscClock final : public Clock {
   [[nodiscard]] std::uint64_t cycles() const;
   [[nodiscard]] double cycles_per_second() const { return cycles_per_second_; }
   [[nodiscard]] bool uses_counter() const { return counter_; }
-  // One line for the log: where the time comes from.
+  // One line for the log: the source of the time.
   [[nodiscard]] std::string_view description() const;
 
   static constexpr Duration kCalibration = std::chrono::milliseconds(10);
@@ -47,7 +47,7 @@ class TscClock final : public Clock {
   bool counter_ = false;
   std::uint64_t origin_cycles_ = 0;
   Instant origin_{};
-  std::uint64_t nsec_per_cycle_ = 0;  // fixed point, kScaleShift bits behind the point
+  std::uint64_t nsec_per_cycle_ = 0;  // fixed point with kScaleShift fraction bits
   double cycles_per_second_ = 1e9;
 };
 

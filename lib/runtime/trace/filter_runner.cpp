@@ -20,8 +20,8 @@ namespace {
 
 constexpr unsigned kInputRegister = 1;
 
-// A load of the input's other words, or one whose place is not known: it is not by the register
-// that has the input's address, or a copy of the address may have been moved.
+// A load of other words of the input, or of an unknown place: not by the register with the input's
+// address, or after a copy of the address may have been moved.
 bool may_read_rest(const trace::BpfInstruction& one) {
   enum Class : unsigned { kLoadImmediate = 0, kLoad = 1, kArithmetic32 = 4, kArithmetic = 7 };
   const unsigned kind = one.code & 7U;

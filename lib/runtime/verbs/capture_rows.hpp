@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verb with which lnetdump begins a capture. It is no command of lnetctl: the answer comes with
+// The verb by which lnetdump begins a capture. It is no command of lnetctl: the answer carries
 // descriptors, and the capture ends when they are closed.
 #pragma once
 
@@ -29,7 +29,7 @@ inline constexpr VerbRows kCaptureVerbs{verb_rows::kCaptureRows};
 
 // Descriptors in the order in which they come with the answer.
 enum class CaptureDescriptor : std::uint8_t {
-  kRings,    // one ring behind the other, `ring_bytes` each; can be mapped for reading only
+  kRings,    // one ring after the other, `ring_bytes` each; can be mapped for reading only
   kCursors,  // a cursor for each ring, kCaptureCursorBytes apart; the reader writes it
   kLife,     // a socket: the end of either side ends the capture
 };

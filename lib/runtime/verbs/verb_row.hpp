@@ -85,14 +85,14 @@ enum class VerbAnswer : std::uint8_t {
 };
 
 struct VerbRow {
-  std::string_view words;  // "net show": the name of the verb and of the command
+  std::string_view words;  // the name of the verb and of the command: "net show"
   std::string_view help{};
   OptionList options{};
   PositionalRow positional{};
   OptionList args{};  // further arguments of a request, which code of the client fills in
   VerbAccess access = VerbAccess::kChanges;
   VerbAnswer answer = VerbAnswer::kYaml;
-  bool frequent = false;                // programs ask it often, and it changes no configuration
+  bool frequent = false;                // programs call it often, and it changes no configuration
   bool whole_only = false;              // cannot be abbreviated
   std::string_view operation = "show";  // in errors of lnetctl: add, del, show, set, manage, …
   std::string_view entity{};            // in errors of lnetctl: net, route, …
@@ -100,7 +100,7 @@ struct VerbRow {
 };
 
 // A change may wait for a start that waits for its gateways (twice router_ping_timeout), or for the
-// undoing of another change, for which a NIC has to release an NI.
+// rollback of another change, for which a NIC has to release an NI.
 inline constexpr Duration kChangePatience = std::chrono::seconds(240);
 
 // Rows by their words. A verb without a row does not compile.

@@ -47,7 +47,7 @@ TEST_F(UdspCommands, PoliciesComeInOrderAndAreShownByIndex) {
 TEST_F(UdspCommands, TheSameAgainIsRefusedAndAnotherPriorityTaken) {
   EXPECT_EQ(run("udsp add --src tcp --priority 2"), 0) << err;
   EXPECT_EQ(run("udsp add --src tcp --priority 2"), 256 - EEXIST);
-  EXPECT_TRUE(err.contains("policy 0 says the same")) << err;
+  EXPECT_TRUE(err.contains("policy 0 is the same")) << err;
   EXPECT_EQ(run("udsp add --src tcp --priority 3 --idx 0"), 0) << err;
   ASSERT_EQ(lnet_.node.udsps.size(), 1U);
   EXPECT_EQ(lnet_.node.udsps[0].priority, 3U);

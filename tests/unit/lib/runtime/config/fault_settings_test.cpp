@@ -60,7 +60,7 @@ TEST(FaultSettings, SayWhatIsWrongAndWhere) {
             "f:1:9: fault[0]: a rule needs both source and dest");
   EXPECT_EQ(refused("fault: [{source: '*', dest: '*', rate: 1}, "
                     "{source: '*', dest: '*', rate: 1}]"),
-            "f:1:44: fault[1]: duplicate rule: the same stands in the document already");
+            "f:1:44: fault[1]: duplicate rule: the document already has the same");
   EXPECT_FALSE(reset_settings(kTwo, "f", Settings{}).has_value()) << "no such rules";
 }
 

@@ -255,7 +255,7 @@ TEST(LnetSettings, FindWhatStandsTwice) {
             "f:3:5: route[1]: duplicate route: to o2ib by 1.1.1.1@tcp stands in the document "
             "already");
   EXPECT_EQ(bad("peer:\n  - {primary nid: 1.1.1.1@tcp}\n  - {primary nid: 1.1.1.1@tcp}\n"),
-            "f:3:5: peer[1]: duplicate peer: 1.1.1.1@tcp stands in the document already");
+            "f:3:5: peer[1]: duplicate peer: 1.1.1.1@tcp is already in the document");
   EXPECT_EQ(bad("peer:\n  - {primary nid: 1.1.1.1@tcp}\n"
                 "  - {primary nid: 1.1.1.2@tcp, peer ni: [{nid: 1.1.1.1@tcp}]}\n"),
             "f:3:5: peer[1]: 1.1.1.1@tcp belongs to peer 1.1.1.1@tcp");
@@ -280,7 +280,7 @@ TEST(LnetSettings, SayWhereAndWhatIsWrong) {
   EXPECT_EQ(bad("route: [{net: o2ib, gateway: 1.1.1.1@tcp, hop: 0}]"),
             "f:1:48: route[0].hop: invalid hop count 0, must be between 1 and 255");
   EXPECT_EQ(bad("route: [{net: tcp, gateway: 1.1.1.1@tcp}]"),
-            "f:1:9: route[0]: gateway 1.1.1.1@tcp is on the network that it shall lead to");
+            "f:1:9: route[0]: gateway 1.1.1.1@tcp is on the destination network itself");
   EXPECT_EQ(bad("peer: [{Multi-Rail: True}]"),
             "f:1:8: peer[0]: the 'primary nid' must be specified");
   EXPECT_EQ(bad("peer: [{primary nid: 1.1.1.1@tcp, Multi-Rail: maybe}]"),

@@ -103,8 +103,8 @@ TEST(ModuleOptions, SayWhatHasNoEffect) {
       "options lnet networks=tcp routes=\"tcp 10.0.0.1@o2ib; o2ib 10.1.0.1@tcp 10.1.0.1@tcp\"\n");
   EXPECT_EQ(options.notes,
             (std::vector<std::string>{
-                "lnet.conf:1:1: 'alias' is passed over",
-                "lnet.conf:2:9: options of module 'ptlrpc' are passed over",
+                "lnet.conf:1:1: 'alias' is ignored",
+                "lnet.conf:2:9: options of module 'ptlrpc' are ignored",
                 "lnet.conf:3:14: option 'cpu_npartitions' has no effect here: see plnet.cpts",
                 "lnet.conf:3:32: option 'config_on_load' has no effect here: a node brings LNet up "
                 "when it starts",

@@ -266,8 +266,9 @@ TEST(ReadSettings, WrongScalarsAreNamed) {
             "such as 127.0.0.1:9100 or [::1]:9100, or \"\" for off\n");
   EXPECT_TRUE(
       read_bad("plnet: {cpts: {pattern: \"0[\"}}").starts_with("f:1:25: plnet.cpts.pattern: "));
-  EXPECT_EQ(read_bad("plnet: {cpts: {reserved_cpus: 9-1}}"),
-            "f:1:31: plnet.cpts.reserved_cpus: column 1 of \"9-1\": range 9-1 runs backwards\n");
+  EXPECT_EQ(
+      read_bad("plnet: {cpts: {reserved_cpus: 9-1}}"),
+      "f:1:31: plnet.cpts.reserved_cpus: column 1 of \"9-1\": range 9-1 is in descending order\n");
   EXPECT_EQ(read_bad("plnet: {cpts: {list: [{shards: [{cpu: 1}], nic queues: {a b: 1}}]}}"),
             "f:1:57: plnet.cpts.list[0].nic queues: 'a b': expected the name of a network "
             "interface: 1 to 15 letters, no blank and no '/'\n");

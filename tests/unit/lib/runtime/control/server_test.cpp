@@ -300,7 +300,7 @@ TEST_F(ServerTest, AStrangerMayLookButNotChange) {
   EXPECT_EQ(ask(client, kEcho), kEchoed);
   const std::string refused = ask(client, "{\"v\":1,\"id\":3,\"verb\":\"change\"}\n");
   EXPECT_NE(refused.find("\"errno\":-1,"), std::string::npos) << refused;
-  EXPECT_NE(refused.find("user 4000000 may only look"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("user 4000000 has read access only"), std::string::npos) << refused;
 }
 
 TEST_F(ServerTest, TheKernelsWordAboutUsIsTaken) {

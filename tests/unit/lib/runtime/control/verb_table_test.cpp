@@ -92,7 +92,7 @@ TEST_F(VerbTableTest, WhoMayOnlyLookCannotChange) {
   const auto refused = run("set", nlohmann::json::object(), false);
   ASSERT_TRUE(refused && !*refused);
   EXPECT_EQ(refused->error().faults[0].code, Errc::kNotPermitted);
-  EXPECT_NE(words(refused).find("user 1000 may only look"), std::string::npos);
+  EXPECT_NE(words(refused).find("user 1000 has read access only"), std::string::npos);
 }
 
 TEST(MayChange, IsForRootTheNodesUserAndItsGroup) {

@@ -57,10 +57,9 @@ TEST(CptPattern, RefusesWithColumnAndWhatWasExpected) {
   EXPECT_EQ(refusal("0[1,]"), "pattern \"0[1,]\": column 5: expected a number or '*', found ']'");
   EXPECT_EQ(refusal("0[1-]"),
             "pattern \"0[1-]\": column 5: expected the upper end of the range, found ']'");
-  EXPECT_EQ(refusal("0[3-1]"), "pattern \"0[3-1]\": column 3: range 3-1 runs backwards");
-  EXPECT_EQ(
-      refusal("0[0-3/0]"),
-      "pattern \"0[0-3/0]\": column 7: a stride of 0 never gets anywhere, expected 1 or more");
+  EXPECT_EQ(refusal("0[3-1]"), "pattern \"0[3-1]\": column 3: range 3-1 is in descending order");
+  EXPECT_EQ(refusal("0[0-3/0]"),
+            "pattern \"0[0-3/0]\": column 7: a stride of 0, expected 1 or more");
   EXPECT_EQ(refusal("0[3/2]"), "pattern \"0[3/2]\": column 4: expected ',' or ']', found '/'");
   EXPECT_EQ(refusal("0[1] x"),
             "pattern \"0[1] x\": column 6: expected the number of a partition, found 'x'");

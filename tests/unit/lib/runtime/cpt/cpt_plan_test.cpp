@@ -337,7 +337,7 @@ TEST(CptPlan, ReservedCpusAreChecked) {
   EXPECT_EQ(refusal({.reserved_cpus = {0, 1}}, two), "reserved_cpus: no CPU is left to poll on");
   CptPlanRequest both = list_of({{.shards = {{.cpu = 0}}}});
   both.reserved_cpus = {0};
-  EXPECT_EQ(refusal(both, two), "cpt 0 shard 0: cpu 0 stands in reserved_cpus, too");
+  EXPECT_EQ(refusal(both, two), "cpt 0 shard 0: cpu 0 is in reserved_cpus, too");
   CptPlanRequest offline = list_of({{.shards = {{.cpu = 6}}}});
   EXPECT_EQ(refusal(offline, asymmetric()), "cpt 0 shard 0: cpu 6 is offline");
   offline.list[0].shards[0].cpu = 5;

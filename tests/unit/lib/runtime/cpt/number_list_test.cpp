@@ -26,9 +26,9 @@ TEST(NumberList, RefusesWithTheColumn) {
   EXPECT_EQ(refusal("x"), "column 1 of \"x\": expected a number");
   EXPECT_EQ(refusal("1,"), "column 3 of \"1,\": expected a number");
   EXPECT_EQ(refusal("1-"), "column 3 of \"1-\": expected the upper end of the range");
-  EXPECT_EQ(refusal("3-1"), "column 1 of \"3-1\": range 3-1 runs backwards");
+  EXPECT_EQ(refusal("3-1"), "column 1 of \"3-1\": range 3-1 is in descending order");
   EXPECT_EQ(refusal("0,8"), "column 3 of \"0,8\": 8 is over the limit 7");
-  EXPECT_EQ(refusal("0-3,2"), "column 5 of \"0-3,2\": 2 stands there twice");
+  EXPECT_EQ(refusal("0-3,2"), "column 5 of \"0-3,2\": 2 is listed twice");
   EXPECT_EQ(refusal("1 2"), "column 3 of \"1 2\": expected ',' or the end");
   EXPECT_EQ(refusal("99999999999"), "column 1 of \"99999999999\": expected a number");
   EXPECT_EQ(parse_number_list("0-9000", 9000).error().code, Errc::kTooBig);
