@@ -17,7 +17,7 @@ std::uint64_t word_at(std::span<const std::byte> data, std::size_t at) {
   return word;
 }
 
-// Calls visit(offset, length) for what lies in each page, until it says false.
+// Calls visit(offset, length) for the data in each page, until it returns false.
 template <class Visit>
 void for_each_page(std::size_t length, std::uint32_t page_offset, Visit&& visit) {
   PLNET_CHECK(is_whole_words(length) && is_whole_words(page_offset), "made of whole words");
@@ -29,8 +29,8 @@ void for_each_page(std::size_t length, std::uint32_t page_offset, Visit&& visit)
   }
 }
 
-// All of them, without a branch on any: as fast as memory is read. A cache line at a time, each of
-// its words by itself, so that the processor waits for none of them.
+// Compares all words without branches, at the speed of memory. A cache line at a time, each word
+// into a result of its own, so that no comparison waits for another.
 bool all_words_are(std::span<const std::byte> data, std::uint64_t word) {
   constexpr std::size_t kWords = 8;
   std::array<std::uint64_t, kWords> difference{};
@@ -45,7 +45,7 @@ bool all_words_are(std::span<const std::byte> data, std::uint64_t word) {
 }
 
 std::optional<std::size_t> first_wrong_of_all(std::span<const std::byte> data, std::uint64_t word) {
-  // A block stays in the first-level cache if it has to be looked through again.
+  // A block stays in the first-level cache for a second, detailed search.
   constexpr std::size_t kBlock = 8192;
   for (std::size_t from = 0; from < data.size(); from += kBlock) {
     const auto block = data.subspan(from, std::min(kBlock, data.size() - from));

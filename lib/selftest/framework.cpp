@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kServices = 7;
 
-// JOIN is the last of them.
+// JOIN is the last one.
 std::array<ServedService, kServices> services(RequestHandler& handler, std::size_t buffers) {
   return {ServedService{Service::kDebug, &handler, buffers},
           ServedService{Service::kMakeSession, &handler, buffers},
@@ -64,7 +64,7 @@ Framework::Framework(const Surroundings& around, const FrameworkSetup& setup, Wo
     pages_.at(i) = memory.split(kListPageBytes);
 }
 
-// A node may be torn down in the middle of everything: lists let go before their pools do.
+// A node may be destroyed at any moment: lists are emptied before their pools.
 Framework::~Framework() {
   stop_timer();
   if (session_ != nullptr) old_.push_back(*session_);
@@ -98,7 +98,7 @@ bool Framework::closed() const {
 unsigned Framework::poll(Instant now) {
   now_ = now;
   client_.begin_turn(now);
-  // In this order: what has ended makes room for what is due.
+  // In this order: finished RPCs make room for due ones.
   unsigned work = requester_.poll();
   work += responder_.poll(now);
   work += client_.poll();
@@ -111,7 +111,7 @@ bool Framework::has_work() const {
 }
 
 bool Framework::set_pace(const Pace& pace) {
-  PLNET_CHECK(is_pace(pace.rate), "judged where it came from");
+  PLNET_CHECK(is_pace(pace.rate), "the caller has checked the pace");
   if (session_ == nullptr) return false;
   client_.set_pace(pace);
   return true;
@@ -119,7 +119,7 @@ bool Framework::set_pace(const Pace& pace) {
 
 // --- Requests ---
 
-// The session lives on while its console talks to us, whatever it says.
+// Every request of its console keeps the session alive, whatever the request is.
 void Framework::on_request(ServerRpc& rpc) {
   stop_timer();
   dispatch(rpc);
@@ -155,7 +155,7 @@ void Framework::dispatch(ServerRpc& rpc) {
     case Service::kTest: return good ? add_test(rpc) : answer(rpc, TestReply{.status = features});
     case Service::kBatch:
       return good ? control_batch(rpc) : answer(rpc, BatchReply{.status = features});
-    // Of consoles only: here is no session that one could join.
+    // JOIN is for consoles: a node has no session to join.
     default: return responder_.reply(rpc, kFeaturesKnown, JoinReply{.status = Status::kNoSession});
   }
 }
@@ -172,7 +172,7 @@ MakeSessionReply Framework::make_session(const MakeSessionRequest& request,
       ++session_->references;
       return {.timeout_s = session_->timeout_s};
     }
-    // The name is for those only whom it stands in the way of.
+    // The name of the present session is only sent to a console that it blocks.
     if (request.force == 0) {
       return {.status = Status::kBusy, .timeout_s = session_->timeout_s, .name = session_->name};
     }
@@ -182,7 +182,7 @@ MakeSessionReply Framework::make_session(const MakeSessionRequest& request,
   deactivate();
   made->id = request.session;
   made->features = features;
-  made->name = name_from(text_of(request.name));  // whatever is behind its end
+  made->name = name_from(text_of(request.name));  // the bytes after its end may be anything
   made->timeout_s = setup_.session_timeout_s;
   made->references = 1;
   made->started = now_;

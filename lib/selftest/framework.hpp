@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The framework services of a node: a console makes a session here, describes tests in batches,
-// runs and stops them, asks how they are and what was counted. At most one session at a time; old
-// ones stay until their last units have ended.
+// runs and stops them, queries their state and counters. At most one session at a time; old ones
+// stay until their last units have ended.
 //
 // A node has one framework, on one shard. The tests that run here as a client run on that shard,
 // too, so that sessions, batches and units are plain data of one thread. Servers of tests
-// (test_server.hpp) may be on as many shards as the node has: of a session they only want to know
-// that it ended, of them the framework only wants their counters.
-// Behaviour checked against lustre-release v2_17_0 lnet/selftest/framework.c:
-// sfw_handle_server_rpc() and what it calls.
+// (test_server.hpp) may be on every shard of the node: they need to know of a session only that it
+// ended, and the framework reads only their counters. Behaviour checked against lustre-release
+// v2_17_0 lnet/selftest/framework.c: sfw_handle_server_rpc() and its callees.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +24,13 @@
 
 namespace plnet::selftest {
 
-// Counters of LNet as STAT tells them: of all shards of the node.
+// Counters of LNet for STAT: of all shards of the node.
 class LnetCounterSource {
  public:
   virtual ~LnetCounterSource() = default;
   [[nodiscard]] virtual LnetCounters read() const = 0;
 };
-// What one shard has counted; any thread.
+// Adds the counters of one shard; any thread.
 void add_to(LnetCounters& sum, const Counters<lnet::LnetStatistics>& shard);
 
 struct FrameworkSetup {
@@ -39,13 +38,13 @@ struct FrameworkSetup {
   Duration rpc_timeout = kRpcTimeout;     // of requests of tests that run here; 0: never
   std::size_t rpcs = 64;                  // requests of consoles under way
   std::size_t buffers = 64;               // of each service
-  // What consoles may have us keep; more is refused with ENOMEM.
+  // Limits of the objects that consoles create; more is refused with ENOMEM.
   std::size_t sessions = 4;  // the current one and old ones
   std::size_t batches = 64;
   std::size_t tests = 256;
   std::size_t units = 1024;
-  std::size_t sink_bytes = std::size_t{64} << 20;  // room for what all units read at a time
-  bool takes_joins = true;                         // false: a console on this node does
+  std::size_t sink_bytes = std::size_t{64} << 20;  // memory of all units' reads
+  bool takes_joins = true;                         // false: a console on this node accepts them
 };
 
 class Framework final : RequestHandler, TestEvents {
@@ -58,7 +57,7 @@ class Framework final : RequestHandler, TestEvents {
     EndedSessions& ended;
     const LnetCounterSource& lnet;
     RpcStatistics& statistics;
-    std::span<const RpcStatistics* const> servers;  // what their servers of tests count
+    std::span<const RpcStatistics* const> servers;  // counters of the node's test servers
     TestLatency* latency = nullptr;                 // of the tests that run here as a client
     PaceStatistics* paced = nullptr;                // the same
   };
@@ -71,12 +70,12 @@ class Framework final : RequestHandler, TestEvents {
   [[nodiscard]] bool closed() const;
   unsigned poll(Instant now);
   [[nodiscard]] bool has_work() const;
-  // Of requests that are due at a pace, and of those of consoles.
+  // Of paced requests and of consoles' requests.
   [[nodiscard]] Instant next_deadline() const {
     return std::min(client_.next_deadline(), responder_.next_deadline());
   }
 
-  // Of tests that start from now on, until the session ends. False: there is none.
+  // For tests that start from now on, until the session ends. False: there is none.
   [[nodiscard]] bool set_pace(const Pace& pace);
 
   [[nodiscard]] const Session* session() const { return session_; }
@@ -104,8 +103,8 @@ class Framework final : RequestHandler, TestEvents {
   void stop_timer() { (void)timers_.cancel(session_timer_); }
   void start_timer();
   void on_session_timeout(Timer& timer, Instant now);
-  // Every reply names the session that is there now, whatever the request was: that is how consoles
-  // find out what has become of us.
+  // Every reply names the present session, whatever the request was: consoles learn from it about a
+  // new session.
   template <class Reply>
   void answer(ServerRpc& rpc, Reply reply) {
     reply.session = session_ != nullptr ? session_->id : SessionId{};
@@ -137,7 +136,7 @@ class Framework final : RequestHandler, TestEvents {
   Responder responder_;
   TestClient client_;
   SinkMemory sinks_;
-  Pool<WorkMemory> pages_;  // lists of destinations on their way
+  Pool<WorkMemory> pages_;  // lists of destinations under way
   Pool<Session> sessions_;
   Pool<Batch> batches_;
   Pool<TestInstance> tests_;

@@ -12,14 +12,14 @@ namespace plnet::selftest {
 
 namespace {
 
-constexpr std::uint32_t kDestinationsMax = 87'296;  // what consoles can name
-constexpr std::uint32_t kFrameworkServices = 10;    // ids up to here are no test's
+constexpr std::uint32_t kDestinationsMax = 87'296;  // limit of a console's naming
+constexpr std::uint32_t kFrameworkServices = 10;    // larger ids are tests
 
 std::uint32_t pages_for(std::uint64_t bytes) {
   return static_cast<std::uint32_t>((bytes + kPageBytes - 1) / kPageBytes);
 }
 
-// Nothing: no kernel node could run it. Some of these bring it down.
+// Nothing: no kernel node can run this test. Some of these requests crash kernel nodes.
 std::optional<BulkSetup> bulk_of(const TestParameters& parameters) {
   BulkSetup bulk;
   std::uint64_t length = 0;
@@ -42,7 +42,7 @@ std::optional<BulkSetup> bulk_of(const TestParameters& parameters) {
   return bulk;
 }
 
-// The list is in the console's byte order, as the request is.
+// The list is in the console's byte order, like the request.
 lnet::ProcessId destination(std::span<const std::byte> list, std::uint32_t index, bool swapped) {
   std::array<std::byte, lnet::kProcessIdBytes> bytes{};
   std::memcpy(bytes.data(), list.data() + destination_offset(index), bytes.size());
@@ -86,7 +86,7 @@ void Framework::add_test(ServerRpc& rpc) {
   responder_.pull(rpc, request.bulk_id, {page->at, length});
 }
 
-// The session may have gone while the list was on its way.
+// The session may have ended during the transfer of the list.
 void Framework::on_bulk(ServerRpc& rpc) {
   stop_timer();
   const auto request = rpc.request<TestRequest>();
@@ -109,7 +109,7 @@ Status Framework::judge_test(const TestRequest& request) const {
   if (!is_current(request.session)) return Status::kNotFound;
   if (request.service != Service::kBrw && request.service != Service::kPing)
     return Status::kNotFound;
-  // Longer lists come from kernel consoles with holes, and kernel nodes fall over some of them.
+  // Kernel consoles send longer lists with holes, and kernel nodes crash on some of them.
   if (client && request.destinations > kDestinationsPerPage) return Status::kInvalid;
   if (client && request.service == Service::kBrw && !bulk_of(request.parameters))
     return Status::kInvalid;
@@ -211,7 +211,7 @@ void Framework::stop(Batch& batch, bool force) {
 
 void Framework::on_test_idle(TestInstance& test) {
   Batch& batch = *test.batch;
-  PLNET_CHECK(batch.active_tests > 0, "more tests end than were begun");
+  PLNET_CHECK(batch.active_tests > 0, "more tests ended than began");
   if (--batch.active_tests == 0) --batch.session->active_batches;
 }
 

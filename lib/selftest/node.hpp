@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A test node of LNet's selftest, as a console sees it. What a program does: make a SelftestShared;
-// on each shard that is to serve tests a TestServer; on one of them a SelftestNode, which is given
-// what all servers count; have the shards poll them after LNet; make portals 50 and 51 lazy
-// (Node::set_lazy()), then open() everything, each on its shard. To end: close() everything and
-// poll until all say closed().
+// A test node of LNet's selftest, for consoles. A program makes a SelftestShared; on each shard
+// that serves tests a TestServer; on one of them a SelftestNode with the counters of all servers.
+// The shards poll them after LNet. Portals 50 and 51 must be lazy (Node::set_lazy()) before open()
+// of each object, on its shard. To end: close() everything and poll until closed() is true for all.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 
 namespace plnet::selftest {
 
-// What the shards of a node share. Outlives all that is on them.
+// Shared by the shards of a node. Outlives all objects on them.
 struct SelftestShared {
   explicit SelftestShared(WorkMemory& memory) : source(memory) {}
   [[nodiscard]] static constexpr std::size_t memory_bytes() { return kBulkBytesMax; }
@@ -31,7 +30,7 @@ struct SelftestShared {
 
 struct SelftestNodeSetup {
   FrameworkSetup framework;
-  // Of the wall, at the start: later than that of any earlier run of the node. See RpcIds.
+  // Wall-clock time at the start: later than that of any earlier run of the node. See RpcIds.
   std::uint64_t unix_seconds = 0;
   unsigned shards = 1;  // of the node
   Instant start{};
@@ -39,7 +38,7 @@ struct SelftestNodeSetup {
 
 class SelftestNode final : public Pollable {
  public:
-  // `statistics` are its own, which it writes, and those of all servers.
+  // `statistics` is its own, which it writes; `servers` are those of all servers.
   SelftestNode(lnet::DataOperations& operations, SelftestShared& shared, RpcStatistics& statistics,
                std::span<const RpcStatistics* const> servers, const LnetCounterSource& lnet,
                const SelftestNodeSetup& setup, WorkMemory& memory)
@@ -78,7 +77,8 @@ class SelftestNode final : public Pollable {
   }
 
  private:
-  static constexpr Duration kTick = std::chrono::milliseconds(100);  // of timeouts in seconds
+  // resolution of timeouts in seconds
+  static constexpr Duration kTick = std::chrono::milliseconds(100);
 
   TimerWheel timers_;
   RpcIds ids_;

@@ -26,7 +26,7 @@ class PeerShares {
         mask_(std::bit_ceil(entries_.capacity()) - 1),
         buckets_(std::make_unique<Entry*[]>(mask_ + 1)) {}
 
-  // False: the peer has to wait.
+  // False: the peer must wait.
   [[nodiscard]] bool take(const lnet::Nid& peer) {
     Entry& entry = entry_of(peer);
     const bool taken = entry.waiting.empty() && may_take(entry);
@@ -49,7 +49,7 @@ class PeerShares {
   // A waiter of this peer may have left its list.
   void settle(const lnet::Nid& peer) { settle(entry_of(peer)); }
 
-  // The next waiter that has its turn; its peer holds one unit more.
+  // The next waiter; its peer now holds one unit more.
   [[nodiscard]] Waiter* next() {
     Entry* const least = least_of_hungry();
     if (least == nullptr || !may_take(*least)) return nullptr;

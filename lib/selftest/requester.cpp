@@ -7,7 +7,7 @@ namespace plnet::selftest {
 
 namespace {
 
-// Users may start anew what has just ended and fails at once: a turn has an end nevertheless.
+// Users may restart an RPC that fails at once: this bounds the turn nevertheless.
 constexpr unsigned kDoneBurst = 256;
 // A request that LNet has completed is in doubt when an NI on its path has been down for a second:
 // LNDs close connections after the same time (plnet.tcp.down_grace_msec).
@@ -76,8 +76,8 @@ void Requester::send(ClientRpc& rpc, const Ids& ids, Instant now) {
   if (const auto posted = post(rpc, ids); !posted) give_up(rpc, posted.error());
 }
 
-// The reply may come before put() is back: there must be room for it. Room that anybody may write
-// to would make the portal one for wildcards, for as long as the node runs.
+// The reply may arrive before put() returns, so its memory is attached first. A match entry for any
+// sender would make the portal one of wildcards, as long as the node runs.
 Result<void> Requester::post(ClientRpc& rpc, const Ids& ids) {
   if (!can_be_asked(rpc.spec_.target)) return std::unexpected(Errc::kInvalid);
   if (const auto open = lay_open(rpc.reply_, ids.reply, lnet::kMdPut); !open) return open;
@@ -129,12 +129,12 @@ void Requester::on_event(const lnet::Event& event) {
 
 void Requester::examine(ClientRpc& rpc) {
   if (rpc.outcome_) follow(rpc);
-  // While the request is being posted nothing is out that this would wait for: `request` is last.
+  // No event is missing while the request is being posted: `request` is posted last.
   if (rpc.busy_ && rpc.over() && !rpc.linked() && (rpc.request_.happened || !rpc.outcome_))
     done_.push_back(rpc);
 }
 
-// Events come in any order; they are looked at as they should have come.
+// Events come in any order; this evaluates them in their logical order.
 void Requester::follow(ClientRpc& rpc) {
   if (!rpc.request_.happened) return;
   if (!rpc.request_.status) return give_up(rpc, rpc.request_.status.error());
@@ -172,8 +172,8 @@ void Requester::expire(ClientRpc& rpc) {
   give_up(rpc, Errc::kTimedOut);
 }
 
-// LNet completes a request once TCP has its bytes, which are lost with the connection. The reply
-// also comes by the same NIs.
+// LNet completes a request when TCP has its bytes, which are lost with the connection. The reply
+// also arrives by the same NIs.
 void Requester::look_at_ways(Timer& /*timer*/, Instant now) {
   rpcs_.for_each_lent([this](ClientRpc& rpc) {
     if (!rpc.busy_ || rpc.linked() || !is_in_doubt(rpc)) return;
@@ -190,7 +190,7 @@ bool Requester::is_in_doubt(ClientRpc& rpc) const {
   return rpc.down_looks_ >= kDownLooksMax;
 }
 
-// The first reason counts. What is still out comes back by events, some of them from in here.
+// The first reason counts. Outstanding MDs return by events, some of them within this function.
 void Requester::give_up(ClientRpc& rpc, Errc why) {
   if (rpc.outcome_) rpc.outcome_ = std::unexpected(why);
   for (ClientRpc::Leg* const leg : {&rpc.request_, &rpc.reply_, &rpc.bulk_}) {

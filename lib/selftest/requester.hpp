@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of ours. Each lays open room for its reply and, if it has bulk data, that too, and then
-// puts the request; it is over when all of these have had their last event. Nothing is ever sent
-// twice. One object for each shard that sends requests; all is on that shard.
-// Behaviour checked against lustre-release v2_17_0 lnet/selftest/rpc.c: srpc_send_rpc(),
-// srpc_client_rpc_done(), srpc_lnet_ev_handler().
+// Requests of this node. Each attaches memory for its reply and for its bulk data, if any, then
+// puts the request; it ends when all of these have had their last event. Nothing is sent twice. One
+// object for each shard that sends requests; everything is on that shard. Behaviour checked against
+// lustre-release v2_17_0 lnet/selftest/rpc.c: srpc_send_rpc(), srpc_client_rpc_done(),
+// srpc_lnet_ev_handler().
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace plnet::selftest {
 class ClientRpc;
 class Requester;
 
-// Names one process: requests to others fail with kInvalid.
+// True if the target names one process: requests to others fail with kInvalid.
 [[nodiscard]] constexpr bool can_be_asked(const lnet::ProcessId& target) {
   return !target.nid.is_any() && target.pid != lnet::kPidAny;
 }
@@ -31,8 +31,8 @@ class Requester;
 class RpcUser {
  public:
   virtual ~RpcUser() = default;
-  // The RPC is over, from within Requester::poll(): its reply can be read until it is started again
-  // or given back, both of which may happen in here. kMalformed: not a reply to this request;
+  // The RPC has ended; called from within Requester::poll(). Its reply is readable until it is
+  // restarted or released, both of which this call may do. kMalformed: not a reply to this request;
   // kTimedOut; kNetworkDown: an NI on its path failed after it was sent; kCancelled, or the error
   // given to abort(); else the error of the network.
   virtual void rpc_done(ClientRpc& rpc, Result<void> outcome) = 0;
@@ -44,7 +44,7 @@ enum class BulkUse : std::uint8_t {
   kSource,  // the server gets it
 };
 
-// Where a request goes.
+// The target and parameters of a request.
 struct RpcSpec {
   lnet::ProcessId target;
   lnet::Nid from = lnet::Nid::any();
@@ -52,15 +52,15 @@ struct RpcSpec {
   std::uint32_t features = kFeaturesKnown;
   Duration timeout = kRpcTimeout;  // 0: never
   BulkUse bulk = BulkUse::kNone;
-  Fragment bulk_memory;  // the caller's until rpc_done()
+  Fragment bulk_memory;  // belongs to the caller until rpc_done()
 };
 
 class ClientRpc : public ListNode<> {
  public:
   RpcUser* user = nullptr;
-  void* context = nullptr;  // the user's
+  void* context = nullptr;  // of the user
 
-  // In rpc_done() with a good outcome.
+  // Valid in rpc_done() without an error.
   [[nodiscard]] const ReceivedHeader& reply_header() const { return reply_header_; }
   template <class Reply>
   [[nodiscard]] Reply reply() const {
@@ -70,7 +70,7 @@ class ClientRpc : public ListNode<> {
 
  private:
   friend class Requester;
-  // What an MD's event leads to.
+  // The user data of an MD's events.
   struct Leg : RpcPart {
     ClientRpc* rpc = nullptr;
   };
@@ -95,8 +95,8 @@ class ClientRpc : public ListNode<> {
   Result<void> outcome_;
   bool busy_ = false;  // from start() until just before rpc_done()
   bool reply_read_ = false;
-  bool bulk_excused_ = false;  // the server refused: it need not come
-  unsigned down_looks_ = 0;    // looks in a row that found an NI of its path down
+  bool bulk_excused_ = false;  // the server refused: no bulk data will come
+  unsigned down_looks_ = 0;    // consecutive checks that found an NI of its path down
   Timer timer_ = Timer::calling<&ClientRpc::on_timeout>(*this);
 };
 
@@ -105,7 +105,7 @@ class Requester final : public lnet::EventHandler {
   // Each RPC takes up to three MDs and two MEs of the shard. Everything is allocated here.
   Requester(lnet::DataOperations& operations, TimerWheel& timers, RpcIds& ids,
             RpcStatistics& statistics, std::size_t rpcs, WorkMemory& memory);
-  // What is still under way is never told of; the shard must be gone or never turn again.
+  // RPCs under way get no callback; the shard has been destroyed or makes no more turns.
   ~Requester() override;
   [[nodiscard]] static constexpr std::size_t memory_bytes(std::size_t rpcs) {
     return rpcs * 2 * kMessageSlotBytes;
@@ -113,10 +113,10 @@ class Requester final : public lnet::EventHandler {
 
   // Null: all are in use.
   [[nodiscard]] ClientRpc* take(RpcUser& user, void* context);
-  // It must not be under way.
+  // The RPC is not under way.
   void give(ClientRpc& rpc);
 
-  // Whatever happens, rpc_done() is called, but not in here. `request` gets its ids.
+  // rpc_done() is called in every case, but not within this call. `request` gets its ids.
   template <class Request>
   void start(ClientRpc& rpc, const RpcSpec& spec, Request request, Instant now) {
     PLNET_CHECK(request_of(spec.service) == Request::kType, "a request for another service");
@@ -126,13 +126,13 @@ class Requester final : public lnet::EventHandler {
     encode(spec.features, request, rpc.request_slot_.span());
     send(rpc, ids, now);
   }
-  // It ends with this, unless it has ended already.
+  // The RPC ends with this error, unless it has already ended.
   void abort(ClientRpc& rpc, Errc why);
 
-  // Tells users of what is over. Returns how many.
+  // Calls rpc_done() for ended RPCs. Returns their number.
   unsigned poll();
   [[nodiscard]] bool has_work() const { return !done_.empty(); }
-  // All are back.
+  // All RPCs are released.
   [[nodiscard]] bool idle() const { return rpcs_.free_count() == rpcs_.capacity(); }
   [[nodiscard]] std::size_t free_count() const { return rpcs_.free_count(); }
 

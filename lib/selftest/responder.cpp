@@ -20,7 +20,7 @@ std::size_t buffers_of(std::span<const ServedService> services) {
   return sum;
 }
 
-// All requests begin so.
+// All requests begin with these fields.
 struct RequestStart {
   std::uint64_t reply_id = 0;
   template <class Self, class Fields>
@@ -28,7 +28,7 @@ struct RequestStart {
     fields(self.reply_id);
   }
 };
-// And all replies so: what who speaks another version is told.
+// All replies begin with these fields: the answer to a sender of another version.
 struct ReplyStart {
   Status status = Status::kOk;
   template <class Self, class Fields>
@@ -123,7 +123,7 @@ void Responder::post(Buffer& buffer) {
   ++posted_;
 }
 
-// Of a request buffer.
+// An event of a request buffer.
 void Responder::on_event(const lnet::Event& event) {
   Buffer& buffer = *static_cast<Buffer*>(event.user);
   if (event.kind == lnet::EventKind::kPut) {
@@ -171,7 +171,7 @@ void Responder::accept(Buffer& buffer, ServerRpc& rpc) {
   post(buffer);
 }
 
-// --- The life of an RPC ---
+// --- States of an RPC ---
 
 void Responder::to_turn(ServerRpc& rpc) {
   if (!rpc.linked()) turn_.push_back(rpc);
@@ -198,7 +198,7 @@ unsigned Responder::poll(Instant now) {
   return work;
 }
 
-// A reply that is on its way ends by itself, and soon.
+// A reply under way ends soon by itself.
 unsigned Responder::expire() {
   using State = ServerRpc::State;
   unsigned expired = 0;
@@ -251,7 +251,7 @@ void Responder::hand_over(ServerRpc& rpc) {
   }
   rpc.header_ = *header;
   rpc.state_ = ServerRpc::State::kHandled;
-  // Counted from here, since messages may come before a turn knows what time it is.
+  // The time limit begins here, since messages may arrive before a turn knows the time.
   rpc.since_ = now_;
   rpc.deadline_ = now_ + kRpcTimeout;
   by_age_.push_back(rpc);
@@ -277,7 +277,7 @@ void Responder::move_bulk(ServerRpc& rpc, std::uint64_t bulk_id, const Fragment&
   rpc.since_ = now_;
   rpc.pulls_ = pulls;
   rpc.bulk_.fragment = memory;
-  // A GET has a time limit of LNet's own, whatever the node's settings: nobody else waits for it.
+  // The GET has LNet's time limit, whatever the node's settings: nothing else ends its wait.
   const auto bound = operations_.bind({.fragments = std::span(&rpc.bulk_.fragment, 1),
                                        .length = memory.length,
                                        .threshold = pulls ? 2 : 1,
@@ -330,8 +330,8 @@ void Responder::on_rpc_event(const lnet::Event& event) {
   auto& leg = *static_cast<ServerRpc::Leg*>(event.user);
   leg.take(event);
   if (!event.status && event.status.error() != Errc::kCancelled) statistics_.add(RpcCount::kErrors);
-  // Of a GET that was never sent nothing more comes until its response is late, which is far longer
-  // than anybody waits.
+  // A GET that was never sent has its next event only when its response is overdue, far later than
+  // any timeout here.
   if (leg.happened && (!leg.posted || !leg.status)) to_turn(*leg.rpc);
 }
 
@@ -346,14 +346,14 @@ void Responder::abort_all(Service service) {
   });
 }
 
-// What is still out comes back by events, some of them from in here.
+// Outstanding MDs return by events, some of them within this function.
 void Responder::end(ServerRpc& rpc, bool answered) {
   if (!answered) statistics_.add(RpcCount::kDropped);
   rpc.state_ = ServerRpc::State::kOver;
   for (ServerRpc::Leg* const leg : {&rpc.bulk_, &rpc.reply_}) {
     if (leg->posted) (void)operations_.unlink(leg->md);
   }
-  if (rpc.linked()) rpc.unlink();  // its handler may have it in a list
+  if (rpc.linked()) rpc.unlink();  // it may be in a list of its handler
   if (!rpc.posted()) to_turn(rpc);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of others. Each service keeps buffers of one message posted; what comes is copied into
-// an RPC, the buffer is posted again at once (the client may send its next request as soon as it
-// has the reply), and the service's handler says what becomes of the RPC: a reply, bulk data first,
-// or nothing. When all RPCs are in use, full buffers wait; when all buffers are full, requests wait
-// in the portal, which must be lazy: whoever puts the node together sees to that
-// (Node::set_lazy()). What its client has given up by now ends as well: many clients share what a
-// server has, and each has its share of the RPCs. One object for each shard that serves; all is on
-// that shard, handlers are called in poll(). Behaviour checked against lustre-release v2_17_0
-// lnet/selftest/rpc.c: srpc_handle_rpc(), srpc_server_rpc_done(), srpc_lnet_ev_handler().
+// Requests of other nodes. Each service keeps buffers of one message posted. A message is copied
+// into an RPC and its buffer posted again at once, since the client may send its next request as
+// soon as it has the reply. The handler of the service decides: a reply, bulk data first, or
+// nothing. When all RPCs are in use, full buffers wait; when all buffers are full, requests wait in
+// the portal, which must be lazy (Node::set_lazy(), called by the program). RPCs whose clients must
+// have given up by now end as well. Clients share the RPCs of a server, each with a share of its
+// own. One object for each shard that serves; everything is on that shard, and poll() calls the
+// handlers. Behaviour checked against lustre-release v2_17_0 lnet/selftest/rpc.c:
+// srpc_handle_rpc(), srpc_server_rpc_done(), srpc_lnet_ev_handler().
 #pragma once
 
 #include <algorithm>
@@ -34,12 +34,12 @@ class ServerRpc;
 class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
-  // To be answered by one of reply(), pull(), push() or drop(), now or later; until then it may be
-  // in a list of the handler's, from which it vanishes if it is aborted.
+  // Answer by one of reply(), pull(), push() or drop(), now or later. Until then the RPC may be in
+  // a list of the handler, and leaves it when it is aborted.
   virtual void on_request(ServerRpc& rpc) = 0;
-  // What pull() or push() moved is there: reply() or drop(). Not told if it failed.
+  // The data of pull() or push() has arrived: call reply() or drop(). Not called after a failure.
   virtual void on_bulk(ServerRpc& rpc) = 0;
-  // It is over, whether on_request() has been called or not: nothing may hold on to it.
+  // The RPC has ended, with or without a call of on_request(): drop all references to it.
   virtual void on_end(ServerRpc& rpc) = 0;
 };
 
@@ -49,11 +49,11 @@ struct ServedService {
   std::size_t buffers = 0;
 };
 
-struct ByAge {};  // the list of RPCs as they came
+struct ByAge {};  // the list of RPCs by age
 
 class ServerRpc : public ListNode<>, public ListNode<ByAge> {
  public:
-  void* context = nullptr;  // the handler's; null when a request comes
+  void* context = nullptr;  // of the handler; null for a new request
 
   using ListNode<>::linked;
   using ListNode<>::unlink;
@@ -70,11 +70,11 @@ class ServerRpc : public ListNode<>, public ListNode<ByAge> {
  private:
   friend class Responder;
   enum class State : std::uint8_t {
-    kFresh,    // for poll() to look at
-    kHandled,  // the handler has it
+    kFresh,    // poll() will look at it
+    kHandled,  // owned by the handler
     kBulk,
     kReply,
-    kOver,  // as soon as nothing is posted any more
+    kOver,  // ends as soon as no MD is posted
   };
   struct Leg : RpcPart {
     ServerRpc* rpc = nullptr;
@@ -84,10 +84,10 @@ class ServerRpc : public ListNode<>, public ListNode<ByAge> {
   RequestHandler* handler_ = nullptr;
   Service service_{};
   lnet::ProcessId peer_;
-  lnet::Nid self_;  // the NID of ours that was asked
+  lnet::Nid self_;  // the local NID of the request
   State state_ = State::kOver;
   Instant deadline_;
-  Instant since_;  // time of its handover, or of the begin of its bulk data
+  Instant since_;  // time of its handover, or of the start of its bulk data
   bool pulls_ = false;
   bool bad_ = false;  // the buffer did not hold a whole message
   ReceivedHeader header_;
@@ -112,9 +112,9 @@ class Responder final : public lnet::EventHandler {
   [[nodiscard]] static std::size_t memory_bytes(const Setup& setup);
 
   void open();
-  // No request is taken any more, those under way end without a reply.
+  // Accepts no more requests; RPCs under way end without a reply.
   void close();
-  // Nothing of it is laid open to the network any more.
+  // No memory of this object is attached to the network any more.
   [[nodiscard]] bool closed() const;
 
   // --- For handlers ---
@@ -125,22 +125,22 @@ class Responder final : public lnet::EventHandler {
     encode(features, body, rpc.reply_slot_.span());
     send_reply(rpc);
   }
-  // Bulk data from or to the client. The memory is the caller's until on_end().
+  // Transfers bulk data from or to the client. The memory belongs to the caller until on_end().
   void pull(ServerRpc& rpc, std::uint64_t bulk_id, const Fragment& into);
   void push(ServerRpc& rpc, std::uint64_t bulk_id, const Fragment& from);
-  // No reply.
+  // Ends the RPC without a reply.
   void drop(ServerRpc& rpc);
 
-  // Ends all of this service that have not been answered yet, as drop() does.
+  // Ends all unanswered RPCs of this service, as drop() does.
   void abort_all(Service service);
 
   // Ends the oldest RPC of this peer if it has not moved for kStallPatience.
   void end_stalled(const lnet::Nid& peer, bool in_bulk_only);
 
-  // Calls handlers. Returns how many.
+  // Calls handlers. Returns the number of calls.
   unsigned poll(Instant now);
   [[nodiscard]] bool has_work() const { return !turn_.empty() || !unposted_.empty(); }
-  // When poll() next has something to do, if nothing comes before.
+  // The next time at which poll() has work without new events.
   [[nodiscard]] Instant next_deadline() const {
     if (has_work()) return Instant::min();
     const ServerRpc* const oldest = by_age_.front();
@@ -163,7 +163,7 @@ class Responder final : public lnet::EventHandler {
     lnet::ProcessId peer;
     lnet::Nid self;
   };
-  // Told of RPCs apart from buffers.
+  // The event handler of RPCs, apart from that of buffers.
   struct RpcEvents final : lnet::EventHandler {
     void on_event(const lnet::Event& event) override { responder->on_rpc_event(event); }
     Responder* responder = nullptr;
@@ -191,8 +191,8 @@ class Responder final : public lnet::EventHandler {
   const std::unique_ptr<Buffer[]> buffers_;
   RpcEvents rpc_events_;
   Instant now_;
-  IntrusiveList<ServerRpc> turn_;  // for poll() to look at
-  // Handed over. All have as long, so that the oldest is the next whose time runs out.
+  IntrusiveList<ServerRpc> turn_;  // poll() will look at these
+  // RPCs that were handed over. All have the same time limit, so that the oldest expires first.
   IntrusiveList<ServerRpc, ByAge> by_age_;
   PeerShares<Buffer> shares_;       // shares of the RPCs; full buffers wait for one
   IntrusiveList<Buffer> unposted_;  // wait for a descriptor

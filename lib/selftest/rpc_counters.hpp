@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the RPC engine of a shard counts: the rpc block of a STAT reply, and what else may happen.
+// Counters of a shard's RPC engine: the rpc block of a STAT reply, and further ones.
 #pragma once
 
 #include "lib/base/counters.hpp"
@@ -10,11 +10,11 @@ namespace plnet::selftest {
 // clang-format off
 #define PLNET_RPC_COUNTERS(X)                                                                                  \
   X(kErrors, "errors", "events", kCount, "operations on the network that failed")                              \
-  X(kSent, "rpcs_sent", "rpcs", kCount, "requests that left well")                                             \
-  X(kReceived, "rpcs_received", "rpcs", kCount, "requests that came, good or bad")                             \
+  X(kSent, "rpcs_sent", "rpcs", kCount, "requests that were sent")                                             \
+  X(kReceived, "rpcs_received", "rpcs", kCount, "requests that arrived, valid or not")                             \
   X(kDropped, "rpcs_dropped", "rpcs", kCount, "requests that got no reply, or whose reply failed")             \
-  X(kExpired, "rpcs_expired", "rpcs", kCount, "requests of ours whose time ran out")                           \
-  X(kInDoubt, "rpcs_in_doubt", "rpcs", kCount, "requests of ours ended because an NI on their way had failed") \
+  X(kExpired, "rpcs_expired", "rpcs", kCount, "requests of this node that timed out")                           \
+  X(kInDoubt, "rpcs_in_doubt", "rpcs", kCount, "requests of this node ended by the failure of an NI on their path") \
   X(kBulkGot, "bulk_get", "bytes", kCount, "pulled from clients")                                              \
   X(kBulkPut, "bulk_put", "bytes", kCount, "pushed to clients")                                                \
   X(kMalformed, "requests_malformed", "rpcs", kCount, "dropped: length, magic or type of the request")         \
@@ -27,7 +27,7 @@ PLNET_COUNTERS(RpcCounterTable, PLNET_RPC_COUNTERS);
 using RpcStatistics = Counters<RpcCounterTable>;
 using RpcCount = RpcCounterTable::Id;
 
-// 32 bits of most of them go on the wire and wrap there.
+// Most of them have 32 bits on the wire and wrap there.
 inline void add_to(RpcCounters& sum, const RpcStatistics& one) {
   sum.errors += static_cast<std::uint32_t>(one.get(RpcCount::kErrors));
   sum.sent += static_cast<std::uint32_t>(one.get(RpcCount::kSent));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of the memory descriptors (MD) of an RPC: a request, a reply, bulk data. And what names RPCs.
+// One of the memory descriptors (MD) of an RPC: a request, a reply, bulk data. And the ids of RPCs.
 #pragma once
 
 #include <chrono>
@@ -10,17 +10,17 @@
 
 namespace plnet::selftest {
 
-// The kernel's default: so long a client waits, and nobody needs what a server does for it longer.
+// The kernel's default: clients wait this long, so a server's work on an RPC is useless afterwards.
 inline constexpr Duration kRpcTimeout = std::chrono::seconds(64);
 
 struct RpcPart {
   Fragment fragment;  // stays in place while `posted`
   lnet::MdHandle md;
-  bool posted = false;      // it may still be written to or read; there will be one more event
-  bool happened = false;    // what was to happen has, or never will
+  bool posted = false;      // the network may still access the memory; one more event will come
+  bool happened = false;    // the operation has ended or will never happen
   std::uint8_t wanted = 1;  // events other than UNLINK
   std::uint8_t seen = 0;
-  std::uint32_t length = 0;  // that was moved
+  std::uint32_t length = 0;  // bytes moved
   Result<void> status;       // while `happened`: the first failure. kCancelled: unlinked before
 
   void begin(lnet::MdHandle handle, std::uint8_t events) {
@@ -35,7 +35,7 @@ struct RpcPart {
     status = {};
   }
 
-  // Events of an MD may come in any order, and some not at all when it is unlinked before its time.
+  // Events of an MD may come in any order, and some not at all when it is unlinked early.
   void take(const lnet::Event& event) {
     if (event.kind != lnet::EventKind::kUnlink) {
       ++seen;
@@ -50,9 +50,9 @@ struct RpcPart {
   }
 };
 
-// Ids of replies and bulk data. Those of a run start at a time of the wall, so that what is late
-// for an earlier one finds nothing; shards of a node take turns, so that no two use the same. A
-// console on the same node has the upper half of what lies between two seconds.
+// Ids of replies and bulk data. Those of a run start at a wall-clock time, so that a late message
+// for an earlier run finds no match; the shards of a node use interleaved ids. A console on the
+// same node uses the upper half of the ids between two seconds.
 class RpcIds {
  public:
   enum class User : std::uint8_t { kNode, kConsole };

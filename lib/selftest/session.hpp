@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node keeps of a session: batches of tests, and of each test that runs here as a client its
-// units, one for each destination and concurrent request. All of it comes from pools (Framework).
+// A node's state of a session: batches of tests, and for each test that runs here as a client its
+// units, one for each destination and concurrent request. Everything comes from pools (Framework).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct TestInstance;
 struct PacedTest {};
 struct IdleUnit {};
 
-// Parameters of bulk data, whichever way they came.
+// Parameters of bulk data, independent of their wire format.
 struct BulkSetup {
   BulkOperation operation = BulkOperation::kRead;
   Check check = Check::kNone;
@@ -32,11 +32,11 @@ struct BulkSetup {
 struct TestUnit : ListNode<>, ListNode<IdleUnit> {
   TestInstance* test = nullptr;
   lnet::ProcessId destination;
-  ClientRpc* rpc = nullptr;      // for as long as the unit lives
+  ClientRpc* rpc = nullptr;      // as long as the unit exists
   WorkMemory sink;               // of a test that reads
   std::uint32_t iterations = 0;  // left, if the test counts them
   std::uint32_t sequence = 0;    // of the ping under way
-  Instant sent_at;               // of the RPC under way; at a pace: when it was due
+  Instant sent_at;               // start of the RPC under way; at a pace: its due time
   bool active = false;
 };
 
@@ -51,10 +51,10 @@ struct TestInstance : ListNode<>, ListNode<PacedTest> {
   std::uint32_t active_units = 0;
   WorkMemory memory;  // of the sinks of all units
   IntrusiveList<TestUnit> units;
-  // While it runs at a pace: when requests are due, and the units that wait for them.
+  // While it runs at a pace: due times of requests, and the units that wait for them.
   bool paced = false;
   ArrivalTimes arrivals;
-  Instant starved = Instant::min();  // requests that were due by then had found no unit
+  Instant starved = Instant::min();  // requests due by then had found no free unit
   IntrusiveList<TestUnit, IdleUnit> idle;
 
   [[nodiscard]] bool counts_iterations() const { return static_cast<std::int32_t>(loop) > 0; }
@@ -64,7 +64,7 @@ struct Batch : ListNode<> {
   Session* session = nullptr;
   std::uint64_t id = 0;
   std::uint32_t active_tests = 0;
-  IntrusiveList<TestInstance> tests;  // as they came
+  IntrusiveList<TestInstance> tests;  // in the order of arrival
 };
 
 struct Session : ListNode<> {

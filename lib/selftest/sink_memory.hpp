@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for what the units of tests read: one piece for each test, of whole pages, given back when
-// the test goes. Cold: a test takes its piece when it is added.
+// Memory for the reads of tests' units: one piece for each test, of whole pages, released with the
+// test. Cold: a test allocates its piece when it is added.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class SinkMemory {
 
   explicit SinkMemory(WorkMemory memory) : memory_(memory), used_(memory.bytes.size() / kPage) {}
 
-  // Empty if there is no such piece.
+  // Empty if no piece of this size is free.
   [[nodiscard]] WorkMemory take(std::size_t length) {
     const std::size_t pages = (length + kPage - 1) / kPage;
     std::size_t free = 0;

@@ -7,7 +7,7 @@ namespace plnet::selftest {
 
 namespace {
 
-// Sizes and offsets as the kernel's structures have them, from the start of the message.
+// Sizes and offsets of the kernel's structures, from the start of the message.
 template <class T>
 constexpr std::size_t kEnd = kHeaderBytes + wire_bytes<T>();
 template <class T, class Field>
@@ -96,7 +96,8 @@ using Decode = Body (*)(std::span<const std::byte, kMessageBytes>, const Receive
 template <std::size_t kType>
 Body decode_as(std::span<const std::byte, kMessageBytes> bytes, const ReceivedHeader& received) {
   using T = std::variant_alternative_t<kType, Body>;
-  static_assert(static_cast<std::size_t>(T::kType) == kType, "bodies stand by number of the type");
+  static_assert(static_cast<std::size_t>(T::kType) == kType,
+                "bodies are indexed by the number of the type");
   return decode_body<T>(bytes, received);
 }
 

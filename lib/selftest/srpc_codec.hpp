@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one encode and the one decode of srpc messages. Templates by body, so that each is a handful
-// of moves on the path of a test; and one function for who wants to see whatever there is.
+// The one encode and the one decode of srpc messages. Templates by body, so that each is a few
+// moves on the path of a test; and one function for readers that accept any message.
 #pragma once
 
 #include <bit>
@@ -19,11 +19,11 @@
 
 namespace plnet::selftest {
 
-// A struct that names its fields by each().
+// A struct that lists its fields in each().
 template <class T>
 concept Composite = requires(T value) { T::each(value, [](const auto&... /*fields*/) {}); };
 
-// --- How much, and where ---
+// --- Sizes and offsets ---
 
 template <class T>
 [[nodiscard]] constexpr std::size_t wire_bytes() {
@@ -42,7 +42,7 @@ template <class T>
   }
 }
 
-// Of a field from the start of its struct.
+// The offset of a field in its struct.
 template <class T, class Field>
 [[nodiscard]] consteval std::size_t offset_of(Field T::* member) {
   const T value{};
@@ -61,7 +61,7 @@ inline constexpr std::size_t kHeaderBytes = wire_bytes<Header>();
 inline constexpr std::size_t kBodyBytes = kMessageBytes - kHeaderBytes;
 static_assert(kHeaderBytes == 24 && kBodyBytes == 136);
 
-// --- Fields to and from bytes ---
+// --- Conversion of fields ---
 
 class FieldReader {
  public:
@@ -76,7 +76,7 @@ class FieldReader {
   template <class T>
   void read(T& field) {
     if constexpr (std::is_same_v<T, TestParameters>) {
-      read(field.template emplace<RawParameters>());  // who knows the service reads on
+      read(field.template emplace<RawParameters>());  // readers that know the service parse further
     } else if constexpr (Composite<T>) {
       T::each(field, *this);
     } else {
@@ -125,11 +125,11 @@ class FieldWriter {
 // --- Messages ---
 
 struct ReceivedHeader {
-  Header header;         // in our byte order, the magic as well
-  bool swapped = false;  // the sender's is another
+  Header header;         // in our byte order, including the magic
+  bool swapped = false;  // the sender has the other byte order
 };
 
-// kMalformed: not 160 bytes; kProtocol: another magic. The version is for who answers.
+// kMalformed: not 160 bytes; kProtocol: another magic. The answering code checks the version.
 [[nodiscard]] inline Result<ReceivedHeader> decode_header(std::span<const std::byte> bytes) {
   if (bytes.size() != kMessageBytes) return std::unexpected(Errc::kMalformed);
   std::uint32_t magic = 0;
@@ -141,7 +141,7 @@ struct ReceivedHeader {
   return received;
 }
 
-// Of a message whose header says that it is one of these. Fields may hold anything.
+// Requires a header of this type. Fields may hold any value.
 template <class T>
 [[nodiscard]] T decode_body(std::span<const std::byte, kMessageBytes> bytes,
                             const ReceivedHeader& received) {
@@ -164,7 +164,7 @@ template <class T>
   return body;
 }
 
-// The header as it stands: who makes one up for a test may put any type into it.
+// Writes the header unchanged: tests may put any type into it.
 template <class T>
 void encode(const Header& header, const T& body, std::span<std::byte, kMessageBytes> out) {
   constexpr std::size_t kUsed = kHeaderBytes + wire_bytes<T>();
@@ -173,7 +173,7 @@ void encode(const Header& header, const T& body, std::span<std::byte, kMessageBy
   T::each(body, FieldWriter(out.data() + kHeaderBytes));
   std::memset(out.data() + kUsed, 0, kMessageBytes - kUsed);
 }
-// Of this type, in a session with these features.
+// With the header of this type, in a session with these features.
 template <class T>
 void encode(std::uint32_t features, const T& body, std::span<std::byte, kMessageBytes> out) {
   encode(Header{.type = T::kType, .features = features}, body, out);
@@ -183,7 +183,7 @@ struct Message {
   ReceivedHeader received;
   Body body;
 };
-// Whatever it is. As decode_header(); kNotSupported: no such type.
+// Decodes any type. Errors as in decode_header(); kNotSupported: no such type.
 [[nodiscard]] Result<Message> decode_message(std::span<const std::byte> bytes);
 
 }  // namespace plnet::selftest

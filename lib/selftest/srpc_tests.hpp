@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The srpc messages that carry tests: the one that describes a test, and those that the tests send
-// one another. See srpc_wire.hpp.
+// The srpc messages of tests: the description of a test, and the messages between tests. See
+// srpc_wire.hpp.
 #pragma once
 
 #include <array>
@@ -19,16 +19,16 @@ inline constexpr std::uint32_t kConcurrencyMax = 1024;  // nodes refuse more
 
 enum class BulkOperation : std::uint32_t { kRead = 1, kWrite = 2 };
 
-// How bulk data is filled and looked at (data_pattern.hpp). The wire calls these flags.
+// How bulk data is filled and checked (data_pattern.hpp). The wire calls these flags.
 enum class Check : std::uint32_t {
   kNone = 1,
   kSimple = 2,
   kFull = 3,
-  kDiscard = 4,  // the sink may throw it away; only kernels since June 2026 know it
+  kDiscard = 4,  // the sink may discard it; only kernels since June 2026 know it
 };
 
 struct PingParameters {
-  std::uint32_t size = 0;  // neither is used by anybody
+  std::uint32_t size = 0;  // both are unused
   std::uint32_t flags = 0;
 
   friend bool operator==(const PingParameters&, const PingParameters&) = default;
@@ -49,7 +49,7 @@ struct BulkParametersV0 {
     fields(self.operation, self.pages, self.check);
   }
 };
-// With it.
+// With kFeatureBulkLength.
 struct BulkParametersV1 {
   std::uint16_t operation = 0;
   std::uint16_t check = 0;
@@ -62,7 +62,7 @@ struct BulkParametersV1 {
     fields(self.operation, self.check, self.length, self.offset);
   }
 };
-// Of a service that we do not know: as received.
+// Of an unknown service: as received.
 using RawParameters = std::array<std::byte, kParameterBytes>;
 using TestParameters =
     std::variant<RawParameters, PingParameters, BulkParametersV0, BulkParametersV1>;
@@ -73,7 +73,7 @@ struct TestRequest {
   std::uint64_t bulk_id = 0;  // of the list of destinations, for a client
   SessionId session;
   std::uint64_t batch = 0;
-  Service service{};       // as received: may be anything
+  Service service{};       // as received: may be any value
   std::uint32_t loop = 0;  // client: iterations of a unit, negative: until stopped
   std::uint32_t concurrency = 0;
   std::uint8_t is_client = 0;
@@ -113,15 +113,15 @@ inline constexpr std::uint32_t kDestinationsPerPage = kListPageBytes / kDestinat
 }
 static_assert(kDestinationsPerPage == 341 && destination_offset(1023) == 12288);
 
-// --- What tests send ---
+// --- Requests of tests ---
 
 struct BrwRequest {
   static constexpr auto kType = MessageType::kBrwRequest;
   std::uint64_t reply_id = 0;
   std::uint64_t bulk_id = 0;
-  BulkOperation operation{};  // as received: may be anything
+  BulkOperation operation{};  // as received: may be any value
   std::uint32_t length = 0;
-  Check check{};  // as received: may be anything
+  Check check{};  // as received: may be any value
 
   friend bool operator==(const BrwRequest&, const BrwRequest&) = default;
   template <class Self, class Fields>
@@ -146,7 +146,7 @@ struct PingRequest {
   std::uint64_t reply_id = 0;
   std::uint32_t magic = kPingMagic;
   std::uint32_t sequence = 0;
-  std::uint64_t time_s = 0;  // of the wall, for people
+  std::uint64_t time_s = 0;  // wall-clock time, for people
   std::uint64_t time_ns = 0;
 
   friend bool operator==(const PingRequest&, const PingRequest&) = default;
@@ -169,7 +169,7 @@ struct PingReply {
   }
 };
 
-// By number of the type.
+// Indexed by the number of the type.
 using Body = std::variant<MakeSessionRequest, MakeSessionReply, RemoveSessionRequest,
                           RemoveSessionReply, BatchRequest, BatchReply, StatRequest, StatReply,
                           TestRequest, TestReply, DebugRequest, DebugReply, BrwRequest, BrwReply,

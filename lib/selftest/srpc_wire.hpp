@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of LNet's selftest (srpc), all 160 bytes long: a header of 24 and a body, both
-// packed. Each struct here names its fields once, in the order of the wire (each()); sizes,
+// The messages of LNet's selftest (srpc), all 160 bytes long: a header of 24 bytes and a body, both
+// packed. Each struct here lists its fields once, in the order of the wire (each()); sizes,
 // offsets, the codec (srpc_codec.hpp) and tests follow from that. Checked against lustre-release
-// v2_17_0 lnet/selftest/rpc.h (struct srpc_*), lnet/selftest/ selftest.h and
+// v2_17_0 lnet/selftest/rpc.h (struct srpc_*), lnet/selftest/selftest.h and
 // lnet/include/uapi/linux/lnet/lnetst.h (struct lst_sid, lst_bid, *_counters).
 //
-// A sender uses its own byte order; the receiver sees from the magic whether to swap.
+// A sender uses its own byte order; the receiver detects it from the magic.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ enum class Service : std::uint32_t {
   kPing = 12,
 };
 
-// A reply is its request + 1. As received: may be anything.
+// The type of a reply is that of its request + 1. As received: may be any value.
 enum class MessageType : std::uint32_t {
   kMakeSessionRequest = 0,
   kMakeSessionReply = 1,
@@ -89,7 +89,7 @@ enum class MessageType : std::uint32_t {
   return static_cast<std::uint32_t>(service) < kFrameworkMax ? kFrameworkPortal : kTestPortal;
 }
 
-// What replies carry: errno of Linux on x86, positive.
+// Status codes of replies: errno of Linux on x86, positive.
 enum class Status : std::uint32_t {
   kOk = 0,
   kNotPermitted = 1,  // EPERM
@@ -105,7 +105,7 @@ enum class Status : std::uint32_t {
 };
 
 using Name = std::array<char, 32>;
-// Up to the first NUL; a sender may have forgotten it.
+// Up to the first NUL, which may be missing.
 [[nodiscard]] std::string_view text_of(const Name& name);
 // The first 31 characters.
 [[nodiscard]] Name name_from(std::string_view text);
@@ -114,7 +114,7 @@ struct SessionId {
   std::uint64_t nid = lnet::kNid64Any;
   std::int64_t stamp = -1;
 
-  // The kernel looks no further either.
+  // The kernel compares only the NID, too.
   [[nodiscard]] bool is_none() const { return nid == lnet::kNid64Any; }
   friend bool operator==(const SessionId&, const SessionId&) = default;
   template <class Self, class Fields>
@@ -210,7 +210,7 @@ struct DebugReply {
   Status status = Status::kOk;
   SessionId session;
   std::uint32_t timeout_s = 0;
-  std::uint32_t batches = 0;  // the kernel leaves it alone
+  std::uint32_t batches = 0;  // unused in the kernel
   Name name{};
 
   friend bool operator==(const DebugReply&, const DebugReply&) = default;
@@ -223,7 +223,7 @@ struct DebugReply {
 struct JoinRequest {
   static constexpr auto kType = MessageType::kJoinRequest;
   std::uint64_t reply_id = 0;
-  SessionId session;  // none: any
+  SessionId session;  // none: any session
   Name group{};
 
   friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
@@ -256,7 +256,7 @@ struct BatchRequest {
   std::uint64_t reply_id = 0;
   SessionId session;
   std::uint64_t batch = 0;
-  BatchOperation operation{};  // as received: may be anything
+  BatchOperation operation{};  // as received: may be any value
   std::uint32_t test = 0;      // its number in the batch from 1 on; 0: the batch
   std::uint32_t argument = 0;  // kStop: not 0 means by force
 
@@ -272,7 +272,7 @@ struct BatchReply {
   Status status = Status::kOk;
   SessionId session;
   std::uint32_t active = 0;
-  std::uint32_t time = 0;  // the kernel leaves it alone
+  std::uint32_t time = 0;  // unused in the kernel
 
   friend bool operator==(const BatchReply&, const BatchReply&) = default;
   template <class Self, class Fields>

@@ -7,14 +7,14 @@ namespace plnet::selftest {
 
 namespace {
 
-// A turn has an end, also when much is due.
+// Bounds of a turn, also when many requests are due.
 constexpr unsigned kBegunBurst = 256;
 constexpr unsigned kDroppedBurst = 4096;
-// Beyond the seeds that are given to nodes.
+// Larger than the differences between seeds of nodes.
 constexpr std::uint64_t kSeedStep = 0x9e37'79b9'7f4a'7c15;
 
-// Which words a server writes for a simple check depends on how its memory is cut into pages. If
-// the data does not begin with a page here, only its ends are sure to be written.
+// The words that a server writes for a simple check depend on its memory's page boundaries. If the
+// data does not begin with a page here, only its two ends are sure to be written.
 bool sink_is_well(std::span<const std::byte> data, const BulkSetup& bulk, bool swapped) {
   const std::uint64_t word = magic_of(swapped);
   if (bulk.check != Check::kSimple || bulk.offset == 0)
@@ -36,7 +36,7 @@ void TestClient::start(TestInstance& test, Instant now) {
     ++test.active_units;
   });
   if (test.paced) {
-    // Repeats are to be independent, as nodes are.
+    // Repeated runs must be independent, as nodes are.
     Pace pace = pace_;
     pace.seed += kSeedStep * paced_starts_++;
     test.arrivals.begin(pace, now);
@@ -45,7 +45,7 @@ void TestClient::start(TestInstance& test, Instant now) {
     paced_.push_back(test);
     return;
   }
-  // No RPC ends in here, so that all units are counted when the first of them ends.
+  // No RPC ends within this loop, so that all units are counted when the first of them ends.
   test.units.for_each([&](TestUnit& unit) { send(unit, now_); });
 }
 
@@ -80,7 +80,7 @@ unsigned TestClient::poll() {
 unsigned TestClient::serve(TestInstance& test) {
   if (test.stopping) return 0;
   drop_late(test);
-  if (is_late(test)) return 0;  // there are more of them: next turn
+  if (is_late(test)) return 0;  // further late requests wait for the next turn
   unsigned begun = 0;
   while (begun < kBegunBurst && test.arrivals.due() <= now_) {
     TestUnit* const unit = test.idle.pop_front();
@@ -91,7 +91,7 @@ unsigned TestClient::serve(TestInstance& test) {
     const Instant due = test.arrivals.due();
     test.arrivals.take();
     count(PaceCount::kBegun);
-    // It would have begun in an earlier turn, had there been a unit.
+    // It was due in an earlier turn but found no free unit.
     if (due <= test.starved) count(PaceCount::kWaited);
     send(*unit, due);
     ++begun;
@@ -119,7 +119,7 @@ void TestClient::send(TestUnit& unit, Instant meant) {
                      .timeout = rpc_timeout_};
   if (unit.test->service == Service::kBrw) return send_brw(unit, spec);
   unit.sequence = ping_sequence_++;
-  // Servers do not look at it: it is not the wall's time, which nobody hands in here.
+  // Servers ignore it. It is not wall-clock time, which is not handed in here.
   const auto time = now_.time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
   requester_.start(*unit.rpc, spec,
@@ -159,7 +159,7 @@ bool TestClient::is_well(const TestUnit& unit, const ClientRpc& rpc) {
 }
 
 bool TestClient::judge(TestUnit& unit, const ClientRpc& rpc, Result<void> outcome) {
-  if (!outcome && unit.test->stopping) return false;  // as it was told to
+  if (!outcome && unit.test->stopping) return false;  // stopped on request
   if (outcome && is_well(unit, rpc)) return true;
   Session& session = *unit.test->batch->session;
   ++(unit.test->service == Service::kPing ? session.ping_errors : session.brw_errors);
@@ -170,7 +170,7 @@ void TestClient::rpc_done(ClientRpc& rpc, Result<void> outcome) {
   auto& unit = *static_cast<TestUnit*>(rpc.context);
   const TestInstance& test = *unit.test;
   const bool well = judge(unit, rpc, outcome);
-  // Those that failed took as long as something was waited for, which is known anyway.
+  // Failed RPCs are left out: they take as long as their timeout.
   if (well && latency_ != nullptr)
     latency_->of(test).record(static_cast<std::uint64_t>((now_ - unit.sent_at).count()));
   const bool used_up = test.counts_iterations() && --unit.iterations == 0;

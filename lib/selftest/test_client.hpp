@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The units of tests that run here as a client: each sends a request, waits, judges the answer, and
-// goes on until its test stops, its iterations are used up, or it failed and the test says that
-// this ends it. At a pace (pace.hpp) units wait for the moments of their test instead. On the shard
-// of the framework, whose sessions these tests belong to. Behaviour checked against lustre-release
-// v2_17_0 lnet/selftest/framework.c: sfw_run_test(), sfw_test_rpc_done(); brw_test.c:
+// The units of tests that run here as a client. Each sends a request, waits, checks the answer, and
+// repeats until its test stops, its iterations are used up, or a failure ends it (if the test says
+// so). At a pace (pace.hpp) units wait for the due times of their test instead. On the shard of the
+// framework, which owns the sessions. Behaviour checked against lustre-release v2_17_0
+// lnet/selftest/framework.c: sfw_run_test(), sfw_test_rpc_done(); brw_test.c:
 // brw_client_prep_rpc(), brw_client_done_rpc(); ping_test.c.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace plnet::selftest {
 class TestEvents {
  public:
   virtual ~TestEvents() = default;
-  // Its last unit has ended. Nothing of the test is under way.
+  // The last unit of the test has ended. Nothing of the test is under way.
   virtual void on_test_idle(TestInstance& test) = 0;
 };
 
@@ -35,22 +35,22 @@ class TestClient final : public RpcUser {
         latency_(latency),
         paced_statistics_(paced) {}
 
-  // Of tests that start from now on.
+  // For tests that start from now on.
   void set_pace(const Pace& pace) { pace_ = pace; }
 
-  // All of its units. The test is a client's and none of its units is active.
+  // Starts all of its units. The node is a client of the test and none of its units is active.
   void start(TestInstance& test, Instant now);
-  // Units end when their RPCs do; by force: the RPCs end now.
+  // Units end with their RPCs; by force: the RPCs end now.
   void stop(TestInstance& test, bool force);
 
-  // It goes, whatever it does.
+  // The test is about to be destroyed, in any state.
   void forget(TestInstance& test);
 
   void begin_turn(Instant now) { now_ = now; }
-  // What is due by now, of tests that have a pace; after the turn's RPCs have ended. Returns how
-  // many requests began.
+  // Begins due requests of paced tests; call it after the turn's RPCs have ended. Returns the
+  // number of requests begun.
   unsigned poll();
-  // When poll() next has something to do.
+  // The next time at which poll() has work.
   [[nodiscard]] Instant next_deadline() const { return next_due_; }
   void rpc_done(ClientRpc& rpc, Result<void> outcome) override;
 
@@ -63,7 +63,7 @@ class TestClient final : public RpcUser {
     if (paced_statistics_ != nullptr) paced_statistics_->add(what);
   }
   void send_brw(TestUnit& unit, const RpcSpec& spec);
-  // Whether all was well; counts what was not.
+  // Returns true without an error; counts errors.
   [[nodiscard]] bool judge(TestUnit& unit, const ClientRpc& rpc, Result<void> outcome);
   [[nodiscard]] static bool is_well(const TestUnit& unit, const ClientRpc& rpc);
   void end(TestUnit& unit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long the RPCs of tests took that this node began, from the turn of the shard that sent a
-// request to the turn that saw all of it end. The wire carries no such thing: this is for readers
-// on the node itself. Since the node began; who wants a while subtracts.
+// Durations of test RPCs that this node began, from the turn of the shard that sent a request to
+// the turn in which all its parts had ended. The wire carries no such figures: they are for readers
+// on the node itself. Counted since the start; readers subtract for an interval.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace plnet::selftest {
 
-// In nanoseconds. The shard of the framework writes, anybody reads.
+// In nanoseconds. Written by the shard of the framework, read by any thread.
 struct TestLatency {
   Histogram ping;
   Histogram read;
@@ -23,7 +23,7 @@ struct TestLatency {
   }
 };
 
-// All of them, for those who tell of them.
+// All of them, for reports.
 struct TestLatencyRow {
   const char* test;
   Histogram TestLatency::* histogram;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kSinkLookInterval = std::chrono::milliseconds(100);
 
-// What a kernel of 2.15 says; later ones fall over some of these.
+// The answers of a 2.15 kernel; later ones crash on some of these requests.
 Status judge(const BrwRequest& request, std::uint32_t features) {
   if (request.operation != BulkOperation::kRead && request.operation != BulkOperation::kWrite)
     return Status::kInvalid;
@@ -25,7 +25,7 @@ bool knows_features(const ServerRpc& rpc) {
   return (rpc.header().header.features & ~kFeaturesKnown) == 0;
 }
 
-// The client's, or what it may use here (lustre-release lnet/selftest/ping_test.c:
+// The features of the client, or those that it may use (lustre-release lnet/selftest/ping_test.c:
 // ping_server_handle(), brw_test.c: brw_server_handle()).
 std::uint32_t features_told(const ServerRpc& rpc) {
   return knows_features(rpc) ? rpc.header().header.features : kFeaturesKnown;

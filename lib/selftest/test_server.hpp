@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two services that tests talk to, ping and brw, as a server. They know no session: whoever
-// asks is answered. One object for each shard that serves; several shards of a node may, LNet finds
-// a buffer on any of them. What they share is EndedSessions.
-// Behaviour checked against lustre-release v2_17_0 lnet/selftest/ping_test.c:
-// ping_server_handle(), brw_test.c: brw_server_handle(), brw_bulk_ready(). Unlike the kernel's
-// since 2.16 this one answers every bad request with an error.
+// The two services of tests, ping and brw, as a server. They know no session: every request is
+// answered. One object for each shard that serves; LNet finds a buffer on any of them. Servers
+// share only EndedSessions. Behaviour checked against lustre-release v2_17_0
+// lnet/selftest/ping_test.c: ping_server_handle(), brw_test.c: brw_server_handle(),
+// brw_bulk_ready(). Unlike the kernel's since 2.16 this server answers every bad request with an
+// error.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace plnet::selftest {
 inline constexpr std::uint32_t kBulkBytesMax = lnet::kPayloadBytesMax;
 inline constexpr std::uint32_t kPageBytes = kPatternPageBytes;  // also of bulk without lengths
 
-// Data that any number of transfers may read at a time: the word of the pattern, everywhere, which
-// passes every check. So what is sent is never filled again.
+// Data that any number of transfers may read at the same time: the pattern's word everywhere, which
+// passes every check. So sent data is never filled again.
 class SourceData {
  public:
   explicit SourceData(WorkMemory& memory) : memory_(memory.split(kBulkBytesMax)) {
@@ -36,24 +36,25 @@ class SourceData {
   WorkMemory memory_;
 };
 
-// Counts sessions that ended: what is under way in a server then ends with them. Written by the
-// framework, read by all servers.
+// Counts ended sessions: RPCs under way in a server end with them. Written by the framework, read
+// by all servers.
 struct EndedSessions {
   std::atomic<std::uint32_t> count{0};
 };
 
 struct TestServerSetup {
   std::size_t rpcs = 256;
-  // Of each service: as many as requests may be under way to this shard. One that finds none waits
-  // in the portal and holds up its connection, on which the data of a WRITE may be that an RPC in
-  // front of it waits for; then nothing moves until LNet gives up on that data.
+  // Buffers of each service: one for each request that may be under way to this shard. A request
+  // without a buffer waits in the portal and holds up its connection. The data of a WRITE that an
+  // earlier RPC waits for may come on the same connection; then nothing moves until LNet gives up
+  // on that data.
   std::size_t buffers = 2048;
-  std::size_t sinks = 32;  // WRITEs whose data is on its way; more wait
+  std::size_t sinks = 32;  // WRITEs with data under way; further ones wait
 };
 
 class TestServer final : public Pollable, RequestHandler {
  public:
-  // `statistics`, written here and read by anybody, may outlive this.
+  // `statistics`, written here and read by any thread, may outlive this object.
   TestServer(lnet::DataOperations& operations, const EndedSessions& ended, const SourceData& source,
              RpcStatistics& statistics, const TestServerSetup& setup, WorkMemory& memory);
   [[nodiscard]] static std::size_t memory_bytes(const TestServerSetup& setup);
@@ -86,7 +87,7 @@ class TestServer final : public Pollable, RequestHandler {
   std::uint32_t ended_seen_;
   const SourceData& source_;
   RpcStatistics& statistics_;
-  Pool<WorkMemory> sinks_;  // where what clients write goes
+  Pool<WorkMemory> sinks_;  // targets of clients' writes
   Responder responder_;
   PeerShares<ServerRpc> shares_;  // shares of the sinks; RPCs wait for one
   Instant look_at_;               // from then on a peer may lose a sink to waiting peers

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the network can reach, and how it names it. Given at start and cut up there.
+// Memory that the network can access, with its name for the network. Allocated at start and divided
+// there.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace plnet::selftest {
 
-// A message on lines of its own.
+// A message occupies cache lines of its own.
 inline constexpr std::size_t kMessageSlotBytes =
     (kMessageBytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 
@@ -21,10 +22,10 @@ struct WorkMemory {
   BufferAddress at;
   std::span<std::byte> bytes;
 
-  // Takes `length` bytes off the front; whole cache lines.
+  // Takes `length` bytes, rounded up to cache lines, off the front.
   [[nodiscard]] WorkMemory split(std::size_t length) {
     const std::size_t taken = (length + kCacheLine - 1) / kCacheLine * kCacheLine;
-    PLNET_CHECK(taken <= bytes.size(), "the memory of the selftest is too small");
+    PLNET_CHECK(taken <= bytes.size(), "the memory for selftest is too small");
     const WorkMemory front{at, bytes.first(length)};
     at.offset += taken;
     bytes = bytes.subspan(taken);

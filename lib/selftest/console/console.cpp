@@ -8,7 +8,7 @@ namespace plnet::selftest {
 
 namespace {
 
-constexpr Duration kTick = std::chrono::milliseconds(100);  // of timeouts in seconds
+constexpr Duration kTick = std::chrono::milliseconds(100);  // resolution of timeouts in seconds
 constexpr std::string_view kDefaultBatch = "batch";
 
 SessionInfo info_of(const ConsoleSession& session) {
@@ -42,7 +42,7 @@ std::size_t Console::memory_bytes(const ConsoleSetup& setup) {
          JoinService::memory_bytes(setup.join_buffers);
 }
 
-// --- Life ---
+// --- Start and end ---
 
 void Console::open() {
   closing_ = false;
@@ -79,7 +79,7 @@ void Console::cancel(TransactionId transaction) {
   runner_.end(transaction, EINTR);
 }
 
-// --- What commands begin with ---
+// --- Common checks of commands ---
 
 Answer<ConsoleSession*> Console::use() {
   if (session_ == nullptr) return refuse(Refusal::kNoSession);
@@ -139,7 +139,7 @@ Answer<TransactionId> Console::new_session(const NewSession& wanted, WhenDone wh
 }
 
 void Console::make_session(const NewSession& wanted) {
-  // The second one in a millisecond is another nevertheless.
+  // A second session within the same millisecond still gets another stamp.
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch());
   last_stamp_ = std::max<std::int64_t>(last_stamp_ + 1, ms.count());
   session_ = std::make_unique<ConsoleSession>();
@@ -160,15 +160,15 @@ Answer<TransactionId> Console::end_session(WhenDone when_done) {
   return end(true, {}, std::move(when_done));
 }
 
-// Nothing of the session is in anybody's hands any more when it goes: what was under way has been
-// told before, in the order in which it was asked for.
+// No object of the session is in use when the session is destroyed: the results of pending
+// transactions have been delivered before, in the order of their commands.
 TransactionId Console::end(bool tell_nodes, std::move_only_function<void()> then,
                            WhenDone when_done) {
   session_->ending = true;
   pinger_.stop();
   (void)timers_.cancel(expiry_);
   runner_.end_all(ESHUTDOWN);
-  // Who tells no node does not wait for any.
+  // Without REMOVE_SESSION to the nodes there is no node to wait for.
   auto first = halt({.until = tell_nodes ? now_ + kHaltTimeout : now_,
                      .then = [this, tell_nodes, then = std::move(then)]() mutable {
                        return ask_to_forget(tell_nodes, std::move(then));

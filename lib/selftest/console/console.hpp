@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The console of LNet's selftest: names groups of nodes, describes tests in batches, runs and stops
-// them, collects what they counted. One session at a time. What `lst` asks of the kernel is a
-// method each here, under the same names; whoever parses command lines and prints is elsewhere.
+// them, collects their counters. One session at a time. Each method is a request of `lst` to the
+// kernel, under the same name; parsing of command lines and printing are elsewhere.
 //
-// Commands that need no RPC answer at once. Those that do start a transaction, one RPC for each
-// node concerned, all at the same time; its end is told once, with what came of each. A refusal
-// says that nothing has been sent and nothing changed. Timeouts are in seconds, as users give them;
-// out of range they are clamped as the kernel does.
+// Commands that need no RPC answer at once. Others start a transaction: one RPC for each node
+// concerned, all at the same time. Its end is reported once, with the result of each RPC. A refusal
+// means that nothing has been sent and nothing changed. Timeouts are in seconds, as given by users;
+// values out of range are clamped as in the kernel.
 //
-// A batch is stopped in two steps: stop(), and then query() once per second until its result says
-// that nothing is running. That is left to the caller, who wants to print a line for each.
+// A batch is stopped in two steps: stop(), and then query() once per second until its result shows
+// that nothing is running. The caller does this, since it prints a line for each step.
 //
-// All is on one shard. Polled after LNet, like SelftestNode; both may run on one node, even on one
-// shard. To end: end_session() and wait, or not; close() and poll until closed().
+// Everything is on one shard. Polled after LNet, like SelftestNode; both may run on one node, even
+// on one shard. To end: end_session() and optionally wait; close() and poll until closed().
 // Behaviour checked against lustre-release 2.17.57 lnet/selftest/{conctl,console,conrpc}.c.
 #pragma once
 
@@ -43,12 +43,13 @@
 namespace plnet::selftest {
 
 struct ConsoleSetup {
-  // RPCs under way; more than that wait for one to end. As many as nodes is best: those to nodes
-  // that are gone are not back before LNet gives them up. Each takes up to three MDs and two MEs.
+  // RPCs under way; further ones wait for one to end. Best is one for each node: an RPC to a dead
+  // node returns only when LNet gives it up. Each takes up to three MDs and two MEs.
   std::size_t rpcs = 1024;
-  std::size_t lists = 128;  // of destinations under way, 4 KiB each: clients told of a test at once
-  std::size_t join_buffers = 64;  // requests of nodes that want to join
-  // Of the wall, at the start: later than that of any earlier run of the node. See RpcIds.
+  std::size_t lists = 128;  // lists of destinations under way, 4 KiB each: clients that get a TEST
+                            // at the same time
+  std::size_t join_buffers = 64;  // JOIN requests
+  // Wall-clock time at the start: later than that of any earlier run of the node. See RpcIds.
   std::uint64_t unix_seconds = 0;
   unsigned shards = 1;  // of the node
   Instant start{};
@@ -56,17 +57,17 @@ struct ConsoleSetup {
 
 struct NewSession {
   std::string name;
-  std::uint32_t key = 0;  // of the user's shell; only kept
+  std::uint32_t key = 0;  // of the user's shell; stored only
   std::uint32_t features = kFeaturesKnown;
-  std::uint32_t timeout_s = kConsoleTimeoutS;  // without any command. 0: the default
-  bool force = false;  // nodes drop other sessions for it, and this console its own
-  lnet::Nid nid;       // of ours: what the session is named after
+  std::uint32_t timeout_s = kConsoleTimeoutS;  // limit of time without commands. 0: the default
+  bool force = false;                          // nodes and this console drop another session for it
+  lnet::Nid nid;                               // the local NID that the session is named after
 };
 struct SessionInfo {
   SessionId id;
   std::string name;
   std::uint32_t key = 0;
-  std::uint32_t features = 0;  // of the nodes, once the first of them has answered
+  std::uint32_t features = 0;  // of the nodes, after the first answer
   std::uint32_t timeout_s = 0;
   bool force = false;
   std::uint32_t nodes = 0;
@@ -77,7 +78,7 @@ struct GroupInfo {
   StateCounts nodes;
 };
 
-// Whom to ask.
+// The nodes of a command.
 struct WholeSession {};
 struct OfGroup {
   std::string name;
@@ -96,89 +97,90 @@ class Console final : public Pollable, JoinJudge {
   ~Console() override;
   [[nodiscard]] static std::size_t memory_bytes(const ConsoleSetup& setup);
 
-  // Nodes may join from now on.
+  // Accepts JOIN requests from now on.
   void open();
-  // Pending transactions end with ESHUTDOWN, the session is forgotten; no node is told.
+  // Pending transactions end with ESHUTDOWN, the session is dropped; no node is informed.
   void close();
   [[nodiscard]] bool closed() const;
 
   // --- Sessions ---
 
-  // kExists: there is one, and it was not forced. With `force` that one is ended first; then the
-  // result has the RPCs of that, otherwise none. kProtocol: unknown features.
+  // kExists: a session exists, and `force` is not set. With `force` the old one is ended first, and
+  // the result has the RPCs of that end; otherwise it has none. kProtocol: unknown features.
   [[nodiscard]] Answer<TransactionId> new_session(const NewSession& session, WhenDone when_done);
-  // Whatever nodes answer, the session is over then. Until then other commands are refused with
+  // The session ends whatever the nodes answer. Until then other commands are refused with
   // kShuttingDown; other transactions end at once with ESHUTDOWN. Clients that may be running are
-  // stopped first, by force, and have kHaltTimeout to come to an end.
+  // first stopped by force and get kHaltTimeout to end.
   [[nodiscard]] Answer<TransactionId> end_session(WhenDone when_done);
   [[nodiscard]] Answer<SessionInfo> show_session();
-  // The same, but asking does not keep it alive.
+  // The same, without resetting the session's timeout.
   [[nodiscard]] std::optional<SessionInfo> session() const;
 
   // --- Groups: kBusy while a test uses them or another command changes them ---
 
   [[nodiscard]] Answer<void> add_group(std::string_view name);
-  // MAKE_SESSION to those that are not ACTIVE. All of them are in the group afterwards, whatever
-  // they answered; those that are in already are left out. kInvalid: a wildcard among them.
+  // Sends MAKE_SESSION to the nodes that are not ACTIVE. All of them are in the group afterwards,
+  // whatever they answered; present members are skipped. kInvalid: a wildcard among them.
   [[nodiscard]] Answer<TransactionId> add_nodes(std::string_view group,
                                                 std::span<const lnet::ProcessId> nodes,
                                                 WhenDone when_done);
-  // MAKE_SESSION to those that are not ACTIVE.
+  // Sends MAKE_SESSION to the members that are not ACTIVE.
   [[nodiscard]] Answer<TransactionId> refresh_group(std::string_view name, WhenDone when_done);
-  // REMOVE_SESSION to those of them that are ACTIVE and in no other group. They are gone from the
-  // group, and the group if it is empty then.
+  // Sends REMOVE_SESSION to those of the nodes that are ACTIVE and in no other group. They leave
+  // the group, and an empty group is deleted.
   [[nodiscard]] Answer<TransactionId> remove_nodes(std::string_view group,
                                                    std::span<const lnet::ProcessId> nodes,
                                                    WhenDone when_done);
-  // As if all its nodes were removed.
+  // The same as removing all its nodes.
   [[nodiscard]] Answer<TransactionId> del_group(std::string_view name, WhenDone when_done);
-  // Forgets nodes in these states, and the group if it is empty then. Nothing is sent.
+  // Removes nodes in these states, and the group if it is empty then. Nothing is sent.
   [[nodiscard]] Answer<void> clean_group(std::string_view name, NodeStates states);
   [[nodiscard]] Answer<std::vector<std::string>> list_groups();
   [[nodiscard]] Answer<GroupInfo> group_info(std::string_view name);
   [[nodiscard]] Answer<std::vector<NodeInfo>> group_nodes(std::string_view name,
                                                           NodeStates states = kAllStates);
 
-  // --- Batches: a session begins with one that is called "batch" ---
+  // --- Batches: a new session has one named "batch" ---
 
   [[nodiscard]] Answer<void> add_batch(std::string_view name);
   [[nodiscard]] Answer<std::vector<std::string>> list_batches();
   [[nodiscard]] Answer<BatchInfo> batch_info(std::string_view name);
   // Tests are numbered from 1 on.
   [[nodiscard]] Answer<TestInfo> test_info(std::string_view batch, std::uint32_t test);
-  // `test` 0: of all tests of the batch.
+  // `test` 0: nodes of all tests of the batch.
   [[nodiscard]] Answer<std::vector<NodeInfo>> batch_nodes(std::string_view batch,
                                                           std::uint32_t test, bool servers,
                                                           NodeStates states = kAllStates);
-  // TEST to all of `to`; if every one of them agrees, TEST to all of `from`. The result is of the
-  // phase that came last. The test is in the batch then, even if nodes failed: users may want to
-  // look at it. kInvalid: see judge(); the batch is running; a group without ACTIVE nodes; more
-  // span than servers. kNodeInactive: one of them is not ACTIVE. kNotPermitted: the batch is being
+  // Sends TEST to all of `to`; if all of them accept, TEST to all of `from`. The result is that of
+  // the last phase. The test is in the batch afterwards, even if nodes failed, so that users can
+  // inspect it. kInvalid: see judge(); the batch is running; a group without ACTIVE nodes; more
+  // span than servers. kNodeInactive: a node is not ACTIVE. kNotPermitted: the batch is being
   // changed.
   [[nodiscard]] Answer<TransactionId> add_test(const AddTest& test, WhenDone when_done);
-  // Of all its clients. kNodeInactive: not all of them are ACTIVE. kNotPermitted: see add_test().
-  // `timeout_s` is sent along; no node looks at it.
+  // Runs the batch on all its clients. kNodeInactive: not all of them are ACTIVE. kNotPermitted:
+  // see add_test(). `timeout_s` is sent along, but nodes ignore it.
   [[nodiscard]] Answer<TransactionId> run(std::string_view batch, std::uint32_t timeout_s,
                                           WhenDone when_done);
-  // Of its ACTIVE clients. `force`: RPCs under way are aborted.
+  // Stops the batch on its ACTIVE clients. `force`: RPCs under way are aborted.
   [[nodiscard]] Answer<TransactionId> stop(std::string_view batch, bool force, WhenDone when_done);
-  // `test` 0: the batch, which is idle from then on if all answered that nothing is running.
+  // `test` 0: the batch, which is idle afterwards if all answers report that nothing is running.
   [[nodiscard]] Answer<TransactionId> query(std::string_view batch, std::uint32_t test,
                                             bool servers, std::uint32_t timeout_s,
                                             WhenDone when_done);
 
-  // --- Looking at nodes, in any state ---
+  // --- Queries of nodes, in any state ---
 
   // Nodes by name need not be in the session.
   [[nodiscard]] Answer<TransactionId> ping(const PingTarget& target, std::uint32_t timeout_s,
                                            WhenDone when_done);
-  // What `stat` and `show_error` print. Nodes by name: kNotFound if one is not in the session.
+  // The data of `stat` and `show_error`. Nodes by name: kNotFound if one is not in the session.
   [[nodiscard]] Answer<TransactionId> stat(const StatTarget& target, std::uint32_t timeout_s,
                                            WhenDone when_done);
 
   // --- Transactions ---
 
-  // RPCs that are not over end with EINTR, no node is DOWN for it. Nothing if it is over already.
+  // Pending RPCs end with EINTR, and no node becomes DOWN for it. Does nothing if the transaction
+  // has ended.
   void cancel(TransactionId transaction);
   [[nodiscard]] std::size_t pending() const { return runner_.pending(); }
 
@@ -192,11 +194,11 @@ class Console final : public Pollable, JoinJudge {
  private:
   using Nodes = std::vector<ConsoleNodePtr>;
 
-  // What commands begin with; the session lives on for it.
+  // The first step of each command; resets the session's timeout.
   [[nodiscard]] Answer<ConsoleSession*> use();
   [[nodiscard]] Answer<ConsoleGroup*> use_group(std::string_view name);
   [[nodiscard]] Answer<ConsoleBatch*> use_batch(std::string_view name);
-  // One that this command may change, and there is room for a transaction.
+  // A group that this command may change; also checks that there is room for a transaction.
   [[nodiscard]] Answer<ConsoleGroup*> change_group(std::string_view name);
   [[nodiscard]] Answer<ConsoleBatch*> change_batch(std::string_view name);
   [[nodiscard]] Answer<void> judge_room() const;
@@ -219,9 +221,9 @@ class Console final : public Pollable, JoinJudge {
 
   // Batches (console_batches.cpp).
   struct Halt {
-    Instant until;  // it is not waited longer
+    Instant until;  // end of waiting
     std::move_only_function<std::unique_ptr<Transaction>()> then;
-    const ConsoleBatch* stopped = nullptr;  // its clients were told to
+    const ConsoleBatch* stopped = nullptr;  // its clients got a stop
     Duration pause = Duration::zero();
   };
   [[nodiscard]] std::unique_ptr<Transaction> halt(Halt halt);
@@ -251,7 +253,7 @@ class Console final : public Pollable, JoinJudge {
   bool used_ = false;  // by a command since the last turn
   bool closing_ = false;
   std::int64_t last_stamp_ = 0;   // of a session
-  std::uint64_t last_batch_ = 0;  // numbers of batches are not used again
+  std::uint64_t last_batch_ = 0;  // numbers of batches are not reused
 };
 
 }  // namespace plnet::selftest

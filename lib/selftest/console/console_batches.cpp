@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kQueryTimeoutMax = std::chrono::hours(24);
 
-// Those that have not taken what the transaction asked of them.
+// The nodes that did not accept the request of the transaction.
 std::unordered_set<const ConsoleNode*> without(const TransactionResult& result,
                                                const std::vector<ConsoleNodePtr>& asked) {
   std::unordered_set<const ConsoleNode*> nodes;
@@ -23,7 +23,7 @@ std::unordered_set<const ConsoleNode*> without(const TransactionResult& result,
 
 }  // namespace
 
-// --- What there is ---
+// --- Queries of the console's state ---
 
 Answer<void> Console::add_batch(std::string_view name) {
   const auto session = use();
@@ -107,7 +107,7 @@ Answer<TransactionId> Console::add_test(const AddTest& wanted, WhenDone when_don
   }
   if (const auto judged = judge_groups(*test); !judged) return std::unexpected(judged.error());
   if ((*session)->tests >= kConsoleTestsMax) return refuse(Refusal::kTooMany);
-  // Until the session ends, whatever comes of it: nodes have been told who is in the groups.
+  // Until the session ends, whatever the result: nodes know the members of the groups from now on.
   ++(*session)->tests;
   ++test->from->tests;
   ++test->to->tests;
@@ -131,7 +131,7 @@ Answer<void> Console::judge_groups(const ConsoleTest& test) {
   const auto& servers = test.to->nodes.nodes();
   if (std::any_of(servers.begin(), servers.end(),
                   [](const auto& node) { return node->id.nid.is_large(); }))
-    return refuse(Refusal::kInvalid, "clients can only be told of servers with 4-byte addresses");
+    return refuse(Refusal::kInvalid, "lists for clients have room for 4-byte addresses only");
   return {};
 }
 
@@ -262,7 +262,7 @@ Answer<TransactionId> Console::query(std::string_view name, std::uint32_t number
   question->timeout = std::clamp<Duration>(std::chrono::seconds(timeout_s), kTransactionTimeoutMin,
                                            kQueryTimeoutMax);
   if (number == 0) {
-    // What is answered before clients have been told to run says nothing about that.
+    // An answer to a query from before a run says nothing about that run.
     const bool settled = !batch.changing;
     question->settle = [&batch, settled, seen = batch.runs](const TransactionResult& result) {
       if (!settled || batch.changing || batch.runs != seen) return nullptr;
@@ -276,8 +276,8 @@ Answer<TransactionId> Console::query(std::string_view name, std::uint32_t number
   return runner_.start(std::move(question));
 }
 
-// A kernel node whose session ends while its tests run waits for itself for ever (2.17: a unit that
-// ends destroys the session from within the work item that it then cancels).
+// A kernel node whose session ends while its tests run waits for itself for ever (2.17: the last
+// unit destroys the session from within the work item that this destruction cancels).
 std::unique_ptr<Transaction> Console::halt(Halt halt) {
   const auto& batches = session_->batches;
   const auto found =
@@ -295,7 +295,7 @@ std::unique_ptr<Transaction> Console::halt(Halt halt) {
   halt.stopped = &batch;
   order->settle = [this, &batch, stopped,
                    halt = std::move(halt)](const TransactionResult& result) mutable {
-    // Who does not answer is not waited for.
+    // Nodes without an answer do not delay the end.
     if (stopped && result.running == 0) {
       batch.may_run = false;
       halt.pause = Duration::zero();

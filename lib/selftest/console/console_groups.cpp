@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands about groups, and those that only look at nodes.
+// Commands about groups, and queries of nodes.
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -10,7 +10,7 @@ namespace plnet::selftest {
 
 namespace {
 
-// As the kernel does: neither too short to mean anything nor longer than a transaction takes.
+// As in the kernel: at least kTransactionTimeoutMin, at most the timeout of a transaction.
 Duration clamped(std::uint32_t timeout_s) {
   return std::clamp<Duration>(std::chrono::seconds(timeout_s), kTransactionTimeoutMin,
                               kTransactionTimeout);
@@ -100,7 +100,7 @@ Answer<TransactionId> Console::del_group(std::string_view name, WhenDone when_do
   return dismiss(**group, (*group)->nodes.nodes(), true, std::move(when_done));
 }
 
-// They go even if they do not answer: what they think of the session cannot be undone.
+// Nodes leave even without an answer: their view of the session cannot be changed then.
 TransactionId Console::dismiss(ConsoleGroup& group, const Nodes& nodes, bool whole_group,
                                WhenDone when_done) {
   Nodes ours = nodes;
@@ -152,7 +152,7 @@ Answer<std::vector<NodeInfo>> Console::group_nodes(std::string_view name, NodeSt
   return (*group)->nodes.info(states);
 }
 
-// --- Looking at nodes ---
+// --- Queries of nodes ---
 
 Answer<Console::Nodes> Console::nodes_of(const PingTarget& target) {
   const auto session = use();

@@ -71,7 +71,7 @@ void NodeTable::leave(ConsoleNode& node) {
   PLNET_CHECK(node.memberships > 0, "it is in no set");
   if (--node.memberships > 0) return;
   node.unlink();
-  nodes_.erase(lnet::ProcessId(node.id));  // the node may end with it
+  nodes_.erase(lnet::ProcessId(node.id));  // may destroy the node
 }
 
 // --- NodeSet ---

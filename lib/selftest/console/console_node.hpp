@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A test node as a console knows it, and sets of them in the order in which they were named.
+// A console's record of a test node, and sets of nodes in the order of their naming.
 //
-// A node costs 240 bytes with the first group that it is in, and 64 more for each other group and
-// each side of a batch: 1000 clients of a test are about 0.3 MiB. While a command asks it, another
-// 220 bytes for what it answers.
+// A node costs 240 bytes with its first group, and 64 more for each other group and each side of a
+// batch: 1000 clients of a test are about 0.3 MiB. During a command, another 220 bytes for its
+// answer.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ namespace plnet::selftest {
 // Values are those of `lst`; masks of them select nodes.
 enum class NodeState : std::uint8_t {
   kActive = 1,   // has our session
-  kBusy = 2,     // has another
+  kBusy = 2,     // has another session
   kDown = 4,     // did not answer
-  kUnknown = 8,  // has none
+  kUnknown = 8,  // has no session
 };
 using NodeStates = std::uint8_t;  // a mask
 [[nodiscard]] constexpr NodeStates mask_of(NodeState state) {
@@ -53,30 +53,30 @@ struct StateCounts {
   friend bool operator==(const StateCounts&, const StateCounts&) = default;
 };
 
-// --- What follows is the console's own ---
+// --- For the console only ---
 
 struct ConsoleNode : ListNode<> {
   lnet::ProcessId id;
   NodeState state = NodeState::kUnknown;
   bool ping_under_way = false;
-  std::uint32_t timeout_s = 0;    // of our session there, as the node says
-  std::uint32_t memberships = 0;  // sets that it is in: groups and sides of batches
-  Instant heard;                  // the last reply, or when it was found to be down
+  std::uint32_t timeout_s = 0;    // of our session, reported by the node
+  std::uint32_t memberships = 0;  // sets with this node: groups and sides of batches
+  Instant heard;                  // time of the last reply, or of becoming DOWN
 
-  // Every reply says which session the node has.
+  // Every reply names the node's present session.
   void take_reply(const SessionId& theirs, const SessionId& ours, Instant now);
 };
 using ConsoleNodePtr = std::shared_ptr<ConsoleNode>;
 
-// All nodes of a session. One that is in no group or batch any more is forgotten; who still talks
-// to it keeps it alive.
+// All nodes of a session. A node that leaves its last set is removed from the table; RPCs under way
+// to it keep the object alive.
 class NodeTable {
  public:
-  // A new one is not in the table before it is in a set.
+  // A new node enters the table with its first set.
   [[nodiscard]] ConsoleNodePtr find_or_make(const lnet::ProcessId& id, Instant now) const;
   [[nodiscard]] ConsoleNodePtr find(const lnet::ProcessId& id) const;
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
-  // In the order in which they came.
+  // In the order of their addition.
   [[nodiscard]] std::vector<ConsoleNodePtr> all();
   template <class Visit>
   void for_each(Visit&& visit) {
@@ -85,7 +85,7 @@ class NodeTable {
 
  private:
   friend class NodeSet;
-  // One more or less set that it is in. False: there are as many nodes as there may be.
+  // Counts a set with this node, or its removal from one. False: the table is full.
   [[nodiscard]] bool join(const ConsoleNodePtr& node);
   void leave(ConsoleNode& node);
 
@@ -100,7 +100,7 @@ class NodeSet {
   NodeSet(const NodeSet&) = delete;
   NodeSet& operator=(const NodeSet&) = delete;
 
-  // Once, however often it is added. False: the table is full.
+  // Adds a node once; repeated calls change nothing. False: the table is full.
   [[nodiscard]] bool add(const ConsoleNodePtr& node);
   void take_all(NodeSet& other);
   void remove(std::span<const ConsoleNodePtr> nodes);
@@ -115,7 +115,7 @@ class NodeSet {
   [[nodiscard]] std::vector<NodeInfo> info(NodeStates states) const;
 
  private:
-  void forget_left();  // those that are not members any more
+  void forget_left();  // removes nodes that are in no set any more
 
   NodeTable& table_;
   std::vector<ConsoleNodePtr> nodes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a console keeps of a session: its nodes, named groups of them, batches and their tests.
+// The console's state of a session: its nodes, named groups, batches and their tests.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct ConsoleGroup {
 
   const std::string name;
   NodeSet nodes;
-  NodeSet arrivals;         // asked for a session; in the group when all have answered
-  std::uint32_t tests = 0;  // that use it
-  bool changing = false;    // by a command that is under way
+  NodeSet arrivals;         // got MAKE_SESSION; they enter the group when all have answered
+  std::uint32_t tests = 0;  // tests that use it
+  bool changing = false;    // by a command under way
 
   [[nodiscard]] bool busy() const { return tests > 0 || changing; }
   [[nodiscard]] bool has_active() const { return nodes.counts().active > 0; }
@@ -35,8 +35,8 @@ struct ConsoleTest {
   AddTest spec;
   ConsoleGroup* from = nullptr;
   ConsoleGroup* to = nullptr;
-  bool clients_asked = false;  // the servers had agreed
-  // Of those that were asked; few, if any.
+  bool clients_asked = false;  // the servers have accepted the test
+  // Nodes that did not accept the test; few, if any.
   std::unordered_set<const ConsoleNode*> not_servers;
   std::unordered_set<const ConsoleNode*> not_clients;
 
@@ -54,7 +54,7 @@ struct ConsoleTest {
   }
 };
 
-// No node has so many.
+// No node has as many parts.
 inline constexpr std::uint32_t kNoPart = 0x7fff'ffff;
 
 struct ConsoleBatch {
@@ -64,16 +64,16 @@ struct ConsoleBatch {
   const std::string name;
   const std::uint64_t id;
   BatchState state = BatchState::kIdle;
-  bool changing = false;   // a command that changes it is under way
-  bool may_run = false;    // clients were told to, and have not all said that they have ended
-  std::uint64_t runs = 0;  // how often they were told
+  bool changing = false;   // by a command under way
+  bool may_run = false;    // clients got a run, and not all have reported their end
+  std::uint64_t runs = 0;  // number of runs sent
   NodeSet clients;
   NodeSet servers;
   std::vector<std::unique_ptr<ConsoleTest>> tests;
 
-  // What a node calls the part as client in test `number`, both counted from 1: nodes number what
-  // they have taken, in the order in which they were told, parts as server as well. kNoPart if it
-  // has none in that test.
+  // A node's number of its part as client in test `number`, both counted from 1. Nodes number the
+  // parts that they accepted, in order, including parts as server. kNoPart if the node has none in
+  // that test.
   [[nodiscard]] std::uint32_t number_on(const ConsoleNode& node, std::uint32_t number) const;
 };
 
@@ -86,7 +86,7 @@ struct ConsoleSession {
   bool force = false;
   bool ending = false;
   FeatureAgreement features;
-  NodeTable nodes;  // above all that holds nodes
+  NodeTable nodes;  // declared before all members that hold nodes
   std::vector<std::unique_ptr<ConsoleGroup>> groups;
   std::vector<std::unique_ptr<ConsoleBatch>> batches;
   std::size_t tests = 0;
@@ -94,13 +94,13 @@ struct ConsoleSession {
   // Null: no such name.
   [[nodiscard]] ConsoleGroup* group(std::string_view wanted) const;
   [[nodiscard]] ConsoleBatch* batch(std::string_view wanted) const;
-  // The group must not be there yet.
+  // No group of this name exists.
   [[nodiscard]] Answer<ConsoleGroup*> make_group(std::string_view wanted);
   void forget(const ConsoleGroup& group);
   [[nodiscard]] Answer<ConsoleBatch*> make_batch(std::string_view wanted, std::uint64_t number);
 };
 
-// Neither empty nor longer than the wire has room for.
+// Neither empty nor longer than the field on the wire.
 [[nodiscard]] Answer<void> judge_name(std::string_view name);
 
 }  // namespace plnet::selftest

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which servers a client of a test sends to: so many consecutive clients share so many consecutive
-// servers, round and round.
-// Checked against lustre-release 2.17.57 lnet/selftest/conrpc.c: lstcon_dstnodes_prep(),
-// lstcon_testrpc_prep().
+// The servers of each client of a test: `distribute` consecutive clients share `span` consecutive
+// servers, cyclically. Checked against lustre-release 2.17.57 lnet/selftest/conrpc.c:
+// lstcon_dstnodes_prep(), lstcon_testrpc_prep().
 #pragma once
 
 #include <cstddef>
@@ -25,12 +24,12 @@ struct Distribution {
     return clients > 0 && servers > 0 && distribute > 0 && span > 0 && span <= servers &&
            span <= kSpanMax;
   }
-  // The `nth` of the servers that this client sends to, all counted from 0.
+  // The `nth` server of this client; all indices count from 0.
   [[nodiscard]] constexpr std::uint32_t server_of(std::uint32_t client, std::uint32_t nth) const {
     const std::uint64_t start = std::uint64_t{client / distribute} * span % servers;
     return static_cast<std::uint32_t>((start + nth) % servers);
   }
-  // For how many requests at a time a server has to have buffers.
+  // The number of requests for which a server needs buffers at the same time.
   [[nodiscard]] constexpr std::uint32_t server_loop(std::uint32_t concurrency) const {
     const std::uint32_t sharers = ceil_of(clients, distribute);
     const std::uint32_t turns = ceil_of(sharers, ceil_of(servers, span));
@@ -45,8 +44,8 @@ struct Distribution {
 // Products of these fit into 32 bits.
 static_assert(std::uint64_t{2 * kConsoleNodesMax} * kConcurrencyMax < std::uint64_t{1} << 31);
 
-// The page that the client fetches; zeros behind the entries, since without kFeatureBulkLength it
-// is sent as a whole. Returns how much of it is sent.
+// Writes the page that the client fetches, with zeros after the entries, since without
+// kFeatureBulkLength the whole page is sent. Returns the number of bytes to send.
 std::uint32_t write_destinations(const Distribution& distribution, std::uint32_t client,
                                  std::span<const lnet::ProcessId> servers, std::uint32_t features,
                                  std::span<std::byte> page);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes that ask to be let in, with JOIN: those that the console could not connect to. They have
-// installed the session themselves when they hear that they are welcome.
+// Accepts JOIN requests of nodes, for nodes that the console cannot connect to. A node creates the
+// session itself after a positive answer.
 #pragma once
 
 #include <array>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the sessions of idle nodes alive: who has been silent for half of its session's timeout is
-// asked for a sign of life. A node that has timed out is not given up for it; commands are what
-// calls nodes down.
-// Checked against lustre-release 2.17.57 lnet/selftest/conrpc.c: lstcon_rpc_pinger().
+// Keeps the sessions of idle nodes alive: pings a node after silence of half its session's timeout.
+// An unanswered ping does not make a node DOWN; commands do. Checked against lustre-release 2.17.57
+// lnet/selftest/conrpc.c: lstcon_rpc_pinger().
 #pragma once
 
 #include "lib/base/timer_wheel.hpp"
@@ -18,7 +17,7 @@ class Pinger {
   Pinger(const Pinger&) = delete;
   Pinger& operator=(const Pinger&) = delete;
 
-  // The session stays until stop().
+  // The session outlives the use until stop().
   void start(ConsoleSession& session, Instant now) {
     session_ = &session;
     timers_.start(timer_, now + kPingInterval);
@@ -30,7 +29,7 @@ class Pinger {
   }
 
  private:
-  // Many that are due at the same time are asked a few at a time.
+  // Pings that are due at the same time leave in small groups.
   void on_tick(Timer& /*timer*/, Instant now) {
     unsigned asked = 0;
     bool more = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why the console does not do what a command says: nothing has been sent, nothing has changed.
+// The reasons for which the console refuses a command. After a refusal nothing has been sent and
+// nothing changed.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +10,7 @@
 
 namespace plnet::selftest {
 
-// Name, errno that users of `lst` know it by, text if there is nothing more exact to say.
+// Name, errno as shown to users of `lst`, default text.
 #define PLNET_REFUSALS(X)                                                  \
   X(kNoSession, ESRCH, "no session exists")                                \
   X(kShuttingDown, ESHUTDOWN, "the session is shutting down")              \
@@ -49,7 +50,7 @@ enum class Refusal : std::uint8_t {
 
 struct Refused {
   Refusal code = Refusal::kInvalid;
-  std::string_view why;  // for people: a literal
+  std::string_view why;  // a literal, for people
 };
 
 template <class T>

@@ -9,7 +9,7 @@ constexpr std::uint32_t pages_for(std::uint32_t bytes) {
   return (bytes + kListPageBytes - 1) / kListPageBytes;
 }
 
-// Kernels make room for pages of the length alone, and run over its end.
+// Kernels allocate pages for the length alone and write beyond their end.
 bool fits(std::uint32_t offset, std::uint32_t length) {
   return offset < kListPageBytes && pages_for(offset + length) <= pages_for(length);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user says of a test, what a console refuses of it, and what it tells of batches and tests.
+// A test as specified by a user, the checks of the specification, and the console's reports about
+// batches and tests.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +30,14 @@ struct AddTest {
   std::variant<PingTest, BrwTest> test;
   std::int32_t loop = -1;  // iterations of each unit; negative: until stopped
   std::uint32_t concurrency = 1;
-  std::uint32_t distribute = 1;  // so many clients share
-  std::uint32_t span = 1;        // so many servers
-  // Kernels before June 2026 crash when they serve Check::kDiscard: it is refused unless the user
-  // says that no node is as old as that.
+  std::uint32_t distribute = 1;  // clients that share a set of servers
+  std::uint32_t span = 1;        // servers in the set
+  // Kernels before June 2026 crash when they serve Check::kDiscard. It is refused unless the user
+  // confirms that no node is that old.
   bool nodes_know_discard = false;
 };
 
-// Whether any kernel can be asked this, whoever the nodes are. `features`: of the session.
+// Checks that every kernel version can run the test. `features`: of the session.
 [[nodiscard]] Answer<void> judge(const AddTest& test, std::uint32_t features);
 
 [[nodiscard]] TestParameters parameters_of(const AddTest& test, std::uint32_t features,

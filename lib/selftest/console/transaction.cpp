@@ -11,7 +11,7 @@ bool is(std::uint32_t status, Status wanted) {
   return status == static_cast<std::uint32_t>(wanted);
 }
 
-// All replies of a framework begin so.
+// All replies of the framework begin with these fields.
 struct FrameworkReplyStart {
   Status status = Status::kOk;
   SessionId session;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RPCs of one command: the same request to each of some nodes, what has come back so far, and
-// what is to become of the console's own objects when all is over.
+// The RPCs of one command: the same request to several nodes, the results so far, and the changes
+// of the console's objects at the end.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace plnet::selftest {
 
-// What nodes of a session agree on: the first answer to MAKE_SESSION, or the first request to join,
-// says what it is. A node of old knows no features.
+// The session features of all nodes: the first answer to MAKE_SESSION, or the first JOIN, fixes
+// them. Old nodes know no features.
 struct FeatureAgreement {
   std::uint32_t value = kFeaturesKnown;
   bool fixed = false;
@@ -26,7 +26,7 @@ struct FeatureAgreement {
   [[nodiscard]] bool agree(std::uint32_t theirs);
 };
 
-// To go with TEST to clients.
+// Sent with TEST to clients.
 struct DestinationLists {
   Distribution distribution;
   std::vector<lnet::ProcessId> servers;
@@ -35,11 +35,11 @@ struct DestinationLists {
 struct Transaction {
   using Request = std::variant<MakeSessionRequest, RemoveSessionRequest, DebugRequest, BatchRequest,
                                TestRequest, StatRequest>;
-  // Called once when it is over, before the user is told. It may go on with another transaction,
-  // which then has this one's name and user.
+  // Called once at the end, before the user's callback. It may return a follow-up transaction,
+  // which takes over the id and the user of this one.
   using Settle = std::move_only_function<std::unique_ptr<Transaction>(const TransactionResult&)>;
 
-  // Of these nodes, in this order. `features` outlives it.
+  // The result keeps the order of the nodes. `features` outlives the transaction.
   Transaction(TransactionKind kind, std::vector<ConsoleNodePtr> whom, const Request& what,
               FeatureAgreement& agreed);
 
@@ -51,26 +51,26 @@ struct Transaction {
   FeatureAgreement& features;
   const std::uint32_t features_sent;
   Duration timeout = kTransactionTimeout;
-  Duration pause = Duration::zero();  // before it begins
+  Duration pause = Duration::zero();  // before the first RPC
   Settle settle;
   WhenDone when_done;
 
-  // Whose answer is looked for.
+  // The session that answers must belong to.
   [[nodiscard]] SessionId session() const;
   // Node `index` has answered.
   void take_reply(std::size_t index, const ClientRpc& rpc, Instant now);
-  // It will not.
+  // Node `index` will not answer.
   void take_failure(std::size_t index, int error, Instant now);
-  // All have, or will not.
+  // All nodes have answered or will not answer.
   void conclude();
 
  private:
-  // Returns whether the node refused.
+  // Returns true if the node refused.
   [[nodiscard]] bool judge(const ClientRpc& rpc, ConsoleNode& node, NodeResult& one);
   void count_ping(const NodeResult& one);
 };
 
-// errno for a person who knows `lst`: what was given up is EINTR.
+// The errno for users of `lst`: cancelled RPCs are EINTR.
 [[nodiscard]] int rpc_errno_of(Errc code);
 
 }  // namespace plnet::selftest

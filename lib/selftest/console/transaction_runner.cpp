@@ -148,7 +148,7 @@ void TransactionRunner::start_call(Running& running) {
   ++running.under_way;
   RpcSpec spec{.target = transaction.nodes[call.index]->id,
                .features = transaction.features_sent,
-               .timeout = Duration::zero()};  // the transaction's counts
+               .timeout = Duration::zero()};  // the transaction has its own timeout
   if (transaction.lists) {
     call.list = lists_.take();
     spec.bulk = BulkUse::kSource;
@@ -199,7 +199,7 @@ bool TransactionRunner::ping(const ConsoleNodePtr& node, const SessionId& sessio
   return true;
 }
 
-// One that fails says nothing: the next may come through, and keep the session there alive.
+// A failed ping means nothing: the next may arrive and keep the session there alive.
 void TransactionRunner::ping_done(Call& call, const Result<void>& outcome) {
   call.pinged->ping_under_way = false;
   if (!outcome) return;
@@ -234,7 +234,7 @@ unsigned TransactionRunner::turn() {
     const auto over = std::find_if(running_.begin(), running_.end(),
                                    [](const auto& running) { return running->over(); });
     if (over == running_.end()) break;
-    // Whoever is told may ask for more.
+    // The callback may start new transactions.
     const auto running = std::move(*over);
     running_.erase(over);
     tell(*running);

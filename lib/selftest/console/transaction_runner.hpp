@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends the RPCs of transactions, as many at a time as there are RPCs to do it with, and tells what
-// came of them. A transaction does not wait for RPCs beyond its time: they are left to themselves,
-// and come home when the network lets go of them.
+// Sends the RPCs of transactions, as many at a time as there are free RPCs, and reports their
+// results. A transaction does not wait for RPCs after its timeout: they return when the network
+// releases them.
 //
-// Memory is taken when a transaction is made and when it ends, none between.
+// Memory is allocated when a transaction begins and when it ends, not in between.
 #pragma once
 
 #include <cstdint>
@@ -31,23 +31,24 @@ class TransactionRunner final : RpcUser {
     return Requester::memory_bytes(setup.rpcs) + setup.lists * kListPageBytes;
   }
 
-  // It begins with the next turn, so that its time does, too.
+  // Begins in the next turn, as does its timeout.
   TransactionId start(std::unique_ptr<Transaction> transaction);
-  // What is not over ends with this; a node that did not answer in time is DOWN.
+  // Pending RPCs end with this error; a node that did not answer in time becomes DOWN.
   void end(TransactionId id, int error);
   void end_all(int error);
   [[nodiscard]] std::size_t pending() const { return running_.size(); }
 
-  // Asks for no more than a sign of life. False: all RPCs are in use.
+  // Sends a ping. False: all RPCs are in use.
   [[nodiscard]] bool ping(const ConsoleNodePtr& node, const SessionId& session,
                           std::uint32_t features);
   void forget_pings();
 
-  // In this order, timers in between: who has answered in time is not late.
+  // Call them in this order, with timers in between: a reply that arrived in time then precedes its
+  // timeout.
   unsigned take_replies(Instant now);
   unsigned turn();
   [[nodiscard]] bool has_work() const;
-  // No RPC is out.
+  // No RPC is under way.
   [[nodiscard]] bool idle() const { return requester_.idle(); }
 
  private:
@@ -61,13 +62,13 @@ class TransactionRunner final : RpcUser {
     TransactionRunner* runner;
     TransactionId id = 0;
     std::unique_ptr<Transaction> transaction;
-    bool pausing = false;  // until its timer says so
+    bool pausing = false;  // until its timer expires
     bool begun = false;
-    std::size_t next = 0;  // the first node that has not been asked
+    std::size_t next = 0;  // the first node without an RPC
     std::size_t under_way = 0;
     Timer timer = Timer::calling<&Running::on_timeout>(*this);
   };
-  // One RPC. Of a transaction, of a ping, or of nobody any more.
+  // One RPC: of a transaction, of a ping, or of a transaction that has ended.
   struct Call {
     Running* running = nullptr;
     std::size_t index = 0;
