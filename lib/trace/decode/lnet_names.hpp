@@ -44,7 +44,7 @@ enum class PortalUse : std::uint8_t { kOther, kLnet, kRequest, kReply, kBulk, kS
 [[nodiscard]] NameTable message_type_names();  // "ACK", "PUT", …
 [[nodiscard]] NameTable direction_names();     // "RECV", "SEND", …
 [[nodiscard]] std::string_view name_of(Direction direction);
-// Why a message was dropped: names of the counters of lib/lnet/move/statistics.hpp.
+// Causes of drops: names of the counters of lib/lnet/move/statistics.hpp.
 [[nodiscard]] NameTable cause_names();
 [[nodiscard]] std::string_view text_of_cause(std::uint8_t cause);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record with everything that could be made out of its payload.
+// A record with all that its payload decodes to.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Message {
     return std::get_if<SelftestMessage>(&content);
   }
   [[nodiscard]] const lnet::PingView* ping() const { return std::get_if<lnet::PingView>(&content); }
-  // Whether this is a PUT that asks a Lustre service or selftest for something, or answers.
+  // A PUT that is a request to, or a reply of, a Lustre service or selftest.
   [[nodiscard]] bool is_request() const;
   [[nodiscard]] bool is_reply() const;
   [[nodiscard]] bool is_early_reply() const;
@@ -37,7 +37,8 @@ struct Message {
 
 [[nodiscard]] Message decode(const Record& record);
 
-// "tcp1": of the NI or, where the record knows none, of the NID it came from or goes to.
+// "tcp1": the network of the NI or, if the record has none, of the NID that it came from or goes
+// to.
 [[nodiscard]] lnet::NetId net_of(const Record& record);
 
 }  // namespace plnet::trace

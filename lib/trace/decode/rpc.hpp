@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Lustre RPC (ptlrpc message) in a captured payload: the message, its body and the operation
-// that it asks for. Reads whatever was captured of it and nothing beyond.
+// A Lustre RPC (ptlrpc message) in a captured payload: the message, its body and its operation.
+// Reads the captured bytes only.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ class Rpc {
   [[nodiscard]] bool is_opaque() const { return opaque_; }
 
   [[nodiscard]] std::uint32_t buffer_count() const { return buffer_count_; }
-  // As the sender says. Nothing: no such buffer, or its length was not captured.
+  // As the sender states it. Nothing: no such buffer, or its length was not captured.
   [[nodiscard]] std::optional<std::uint32_t> buffer_length(std::uint32_t index) const;
   // The captured part of a buffer.
   [[nodiscard]] std::span<const std::byte> buffer(std::uint32_t index) const;
@@ -63,9 +63,9 @@ class Rpc {
   [[nodiscard]] bool is_request() const { return type() == kRpcRequest; }
   // Up to the first NUL. Nothing: not captured, or a body of version 2.
   [[nodiscard]] std::optional<std::string> job() const;
-  // A reply that only asks for more time. `offset`: of the PUT that carries it.
+  // A reply that only extends the deadline. `offset`: of its PUT.
   [[nodiscard]] bool is_early_reply(std::uint32_t offset) const;
-  // Whether the checksum of an early reply is right; nothing if the body was not captured.
+  // True if the checksum of an early reply is right; nothing if the body was not captured.
   [[nodiscard]] std::optional<bool> checksum_is_right() const;
 
   // Operations within operations. Nothing: this RPC has none, or it was not captured.
@@ -94,7 +94,7 @@ class Rpc {
   bool opaque_ = false;
 };
 
-// xids of a client grow by 128 for each RPC; request, replies and bulk share what is above.
+// xids of a client grow by 128 for each RPC; request, replies and bulk share the bits above.
 [[nodiscard]] constexpr std::uint64_t rpc_group(std::uint64_t match_bits) {
   return match_bits & ~std::uint64_t{0x7f};
 }

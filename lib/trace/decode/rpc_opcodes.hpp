@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The opcodes that decoding looks at; rpc_names.hpp has the names of all.
+// The opcodes that decoding treats specially; rpc_names.hpp has the names of all.
 #pragma once
 
 #include <cstdint>

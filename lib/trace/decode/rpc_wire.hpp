@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a Lustre RPC looks like on the wire: the message with its buffers, the body in the first of
-// them, and the parts of others that name an operation. In the sender's byte order.
-// Checked against lustre-release v2_17_0 lustre/include/uapi/linux/lustre/lustre_idl.h: struct
-// lustre_msg_v2, ptlrpc_body_v3, ldlm_request, ldlm_reply, ldlm_intent, obd_ioobj, niobuf_remote,
+// The wire format of a Lustre RPC: the message with its buffers, the body in the first of them, and
+// the parts of others that name an operation. In the sender's byte order. Checked against
+// lustre-release v2_17_0 lustre/include/uapi/linux/lustre/lustre_idl.h: struct lustre_msg_v2,
+// ptlrpc_body_v3, ldlm_request, ldlm_reply, ldlm_intent, obd_ioobj, niobuf_remote,
 // out_update_header; lustre/ptlrpc/wiretest.c.
 #pragma once
 

@@ -12,7 +12,7 @@
 namespace plnet::trace {
 
 struct SelftestMessage {
-  std::uint32_t type = 0;  // selftest::MessageType; may be anything
+  std::uint32_t type = 0;  // selftest::MessageType; may be any value
   bool swapped = false;
   std::optional<std::uint32_t> features;
   std::optional<std::uint64_t> reply_id;   // request
@@ -23,7 +23,7 @@ struct SelftestMessage {
   [[nodiscard]] bool is_request() const { return type % 2 == 0; }
 };
 
-// Nothing: another magic, or less than the type was captured. `length`: of the whole payload.
+// Nothing: another magic, or the type was not captured. `length`: of the whole payload.
 [[nodiscard]] std::optional<SelftestMessage> parse_selftest(std::span<const std::byte> payload,
                                                             std::size_t length);
 

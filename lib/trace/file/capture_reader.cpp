@@ -28,7 +28,7 @@ std::string_view letters_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Calls `option(code, value)` for each.
+// Calls `option(code, value)` for each option.
 template <class Option>
 void for_each_option(std::span<const std::byte> bytes, bool swapped, Option&& option) {
   while (bytes.size() >= 4) {
@@ -124,7 +124,7 @@ CaptureReader::Step CaptureReader::next_block(Bytes& bytes) {
   for (;;) {
     if (bytes.size() < kBlockFrame) return Step::kMore;
     const auto type = at<std::uint32_t>(bytes, 0);
-    if (type == pcapng::kSection) {  // its byte order holds for its own length already
+    if (type == pcapng::kSection) {  // its byte order applies to its own length already
       const auto magic = number_at<std::uint32_t>(bytes, 8, false);
       swapped_ = magic == std::byteswap(pcapng::kSectionMagic);
       if (!swapped_ && magic != pcapng::kSectionMagic)

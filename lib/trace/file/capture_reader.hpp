@@ -15,7 +15,8 @@ namespace plnet::trace {
 
 class CaptureReader {
  public:
-  static constexpr std::size_t kPacketBytesMax = 64U << 20U;  // of a block; nobody writes longer
+  // of a block; no writer makes longer ones
+  static constexpr std::size_t kPacketBytesMax = 64U << 20U;
   static constexpr std::size_t kInterfacesMax = 4096;
 
   enum class Step : std::uint8_t {
@@ -28,7 +29,7 @@ class CaptureReader {
 
   [[nodiscard]] const Packet& packet() const { return packet_; }
   [[nodiscard]] const std::string& error() const { return error_; }
-  // Bytes read so far: where an error or the end is.
+  // Bytes read so far: the position of an error or of the end.
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
  private:

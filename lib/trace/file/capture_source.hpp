@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets of a capture file in, records of LNet messages out: from lnetdump's own files, from TCP
-// port 988 and from RoCE.
+// Converts packets of a capture file to records of LNet messages: from lnetdump's own files, from
+// TCP port 988 and from RoCE.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ class CaptureSource : private FramedSink {
   void add(const Packet& packet);
   void finish();
 
-  // Connections and packets for which there was no room, messages that were searched for anew.
+  // Connections and packets without room, and messages that were searched for anew.
   [[nodiscard]] std::uint64_t losses() const;
 
  private:
@@ -60,7 +60,7 @@ class CaptureSource : private FramedSink {
   RoceStreams roce_;
   std::map<Flow, std::unique_ptr<Connection>> connections_;
   KnownNids nids_;
-  std::optional<Direction> direction_;  // of the packet at hand
+  std::optional<Direction> direction_;  // of the current packet
   std::uint64_t refused_ = 0;
 };
 

@@ -56,7 +56,7 @@ std::string_view view_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Frame and header: what stock Wireshark reads.
+// Frame and header, which stock Wireshark reads.
 std::string head_of(const RecordHeader& record) {
   std::array<std::byte, kHeadBytes> bytes{};
   const std::span<std::byte, kHeadBytes> all(bytes);
@@ -66,7 +66,7 @@ std::string head_of(const RecordHeader& record) {
   return std::string(view_of(bytes));
 }
 
-// The address that stands for a NID: of a large one the last four bytes.
+// The IPv4 address that represents a NID: of a large one the last four bytes.
 std::uint32_t address_of(const lnet::Nid& nid) {
   if (!nid.is_large()) return nid.address32();
   std::uint32_t last = 0;
@@ -74,7 +74,7 @@ std::uint32_t address_of(const lnet::Nid& nid) {
   return std::byteswap(last);
 }
 
-// Requests go to the port of the server, what answers them comes from there.
+// Requests go to the port of the server, replies and other answers come from it.
 bool goes_to_server(const Record& record) {
   const auto portal = record.portal();
   if (!portal) return false;
@@ -110,7 +110,7 @@ std::string ip_header(const Ends& ends, std::size_t payload) {
   return ip;
 }
 
-// Without its checksum where not all of the data is there.
+// Without its checksum if the data is incomplete.
 std::string tcp_segment(const Ends& ends, std::uint32_t sequence, std::uint32_t acknowledged,
                         std::string_view data, std::size_t length) {
   std::string tcp;
@@ -158,7 +158,7 @@ std::uint32_t CaptureWriter::interface_number(const lnet::Nid& interface) {
   if (found != interfaces_.end()) {
     return static_cast<std::uint32_t>(found - interfaces_.begin());
   }
-  // As many as a node can have; what goes beyond is shown as the last one.
+  // The limit of a node; further ones are shown as the last one.
   if (interfaces_.size() == kRecordInterfacesMax) return kRecordInterfacesMax - 1;
   interfaces_.push_back(interface);
   std::string body;

@@ -22,7 +22,7 @@ enum class PacketStyle : std::uint8_t { kUpperPdu, kTcp };
 
 class CaptureWriter {
  public:
-  // The section's header is the first thing that is written. `application` is named there.
+  // First writes the section's header, which names `application`.
   CaptureWriter(PacketStyle style, std::string_view application);
 
   void add(const Record& record, const lnet::Nid& interface);

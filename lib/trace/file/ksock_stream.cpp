@@ -74,7 +74,7 @@ bool KsockStream::begins_message(Bytes bytes) {
   return false;
 }
 
-// So many bytes are in pending_.
+// Collects bytes in pending_. Returns true when it has `wanted` of them.
 bool KsockStream::collect(Bytes& bytes, std::size_t wanted) {
   const std::size_t count = std::min(wanted - std::min(wanted, pending_.size()), bytes.size());
   pending_.insert(pending_.end(), bytes.begin(),

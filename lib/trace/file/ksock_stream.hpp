@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LNet messages in one direction of a socklnd connection, as captured: acceptor request and HELLO
-// if they are there, then messages of V2, V3 or V4. Where bytes are missing it goes on at the next
-// segment that begins with a message.
+// if present, then messages of V2, V3 or V4. After missing bytes it continues at the next segment
+// that begins with a message.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct FramedMessage {
   lnet::MessageHeader header;
   std::span<const std::byte> payload;  // captured
   std::uint64_t time_ns = 0;           // of its first byte
-  lnet::Nid hop;                       // the sender as its HELLO says; of type 0: there was none
+  lnet::Nid hop;                       // the sender as named in its HELLO; of type 0: no HELLO
 };
 
 class FramedSink {
@@ -35,7 +35,7 @@ class KsockStream : public StreamSink {
   void on_bytes(std::span<const std::byte> bytes, std::uint64_t time_ns, bool at_segment) override;
   void on_hole(std::uint64_t bytes) override;
   void on_begin() override;
-  // Times at which messages were looked for anew.
+  // Number of searches for the next message.
   [[nodiscard]] std::uint64_t losses() const { return losses_; }
 
  private:

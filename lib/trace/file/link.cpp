@@ -30,7 +30,7 @@ Bytes rest(Bytes bytes, std::size_t from) {
   return bytes.subspan(std::min(from, bytes.size()));
 }
 
-// A packet of IP and what its headers say that it holds; the payload may be cut off.
+// An IP packet and the content that its headers describe; the payload may be cut off.
 struct Ip {
   Flow flow;
   std::uint8_t protocol = 0;

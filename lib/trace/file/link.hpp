@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet down to its TCP segment, UDP datagram or upper PDU.
+// Dissects a packet down to its TCP segment, UDP datagram or upper PDU.
 #pragma once
 
 #include <array>

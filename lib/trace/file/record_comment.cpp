@@ -37,7 +37,7 @@ std::string comment_of(const RecordHeader& header) {
   if (header.direction == Direction::kDropped) {
     text += fmt::format(" cause={}", name_or_number(cause_names(), header.cause));
   }
-  // Packets have headers with short NIDs.
+  // Headers in packets have short NIDs.
   if (header.source.is_large()) text += fmt::format(" src={}", lnet::text_of(header.source));
   if (header.destination.is_large()) {
     text += fmt::format(" dst={}", lnet::text_of(header.destination));

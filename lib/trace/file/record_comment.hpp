@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a record knows and a packet of a capture file has no place for, as text in the packet's
+// The fields of a record that a packet of a capture file has no place for, as text in the packet's
 // comment: "lnetdump dir=DROP cause=dropped_nid hop=10.0.0.1@tcp src=… dst=…".
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace plnet::trace {
 
 [[nodiscard]] std::string comment_of(const RecordHeader& header);
-// Comments of others change nothing.
+// Comments of other programs change nothing.
 void apply_comment(std::string_view comment, RecordHeader& header, KnownNids& nids);
 
 }  // namespace plnet::trace

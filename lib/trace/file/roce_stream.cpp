@@ -39,7 +39,7 @@ void RoceStreams::add(const UdpDatagram& datagram, std::uint64_t time_ns) {
   const Bytes all = datagram.bytes;
   if (all.size() < kBth + kChecksum) return;
   const auto opcode = std::to_integer<std::uint8_t>(all[0]);
-  if (opcode > kOnlyImmediate) return;  // of a reliable connection
+  if (opcode > kOnlyImmediate) return;  // only reliable connections
   const std::size_t padding = (std::to_integer<std::size_t>(all[1]) >> 4U) & 3U;
   const bool immediate = opcode == kLastImmediate || opcode == kOnlyImmediate;
   const std::size_t begin = kBth + (immediate ? kImmediate : 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LNet messages of o2iblnd in RoCEv2 packets: what queue pairs SEND, put together from its packets.
-// Payloads that travel by RDMA are not: their messages are there without them. A GET that is
-// answered by RDMA ends with GET_DONE, for which a REPLY is made up as the LND makes one.
-// Checked against the InfiniBand Architecture Specification 1.3 (BTH) and lustre-release v2_17_0
+// LNet messages of o2iblnd in RoCEv2 packets: SENDs of queue pairs, reassembled from their packets.
+// Payloads transferred by RDMA are missing: their messages appear without them. A GET that is
+// answered by RDMA ends with GET_DONE, for which a REPLY is synthesised as the LND does. Checked
+// against the InfiniBand Architecture Specification 1.3 (BTH) and lustre-release v2_17_0
 // lnet/klnds/o2iblnd/o2iblnd-idl.h.
 #pragma once
 

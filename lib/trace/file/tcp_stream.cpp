@@ -8,7 +8,7 @@ namespace plnet::trace {
 
 namespace {
 
-// Positions begin far from zero, so that what came before the first segment has one, too.
+// Positions begin far from zero, so that bytes before the first segment have one, too.
 constexpr std::uint64_t kOrigin = 1ULL << 40U;
 
 }  // namespace
@@ -44,7 +44,7 @@ void TcpStream::add(const TcpSegment& segment, std::uint64_t time_ns, StreamSink
     give_up_hole(sink);
 }
 
-// The part of a segment behind what was delivered before.
+// Delivers the part of a segment that was not delivered before.
 void TcpStream::deliver(std::uint64_t position, std::span<const std::byte> bytes,
                         std::uint64_t length, std::uint64_t time_ns, StreamSink& sink) {
   const std::uint64_t known = next_ - position;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One direction of a TCP connection put in order: bytes, and holes where none were captured.
+// Reorders one direction of a TCP connection: bytes, and holes where none were captured.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class TcpStream {
   static constexpr std::size_t kWaitingBytesMax = 4U << 20U;
 
   void add(const TcpSegment& segment, std::uint64_t time_ns, StreamSink& sink);
-  // No more will come: what waits is handed on.
+  // The end of the capture: delivers the waiting segments.
   void finish(StreamSink& sink);
 
  private:
@@ -46,7 +46,7 @@ class TcpStream {
   void give_up_hole(StreamSink& sink);
 
   bool started_ = false;
-  std::uint64_t next_ = 0;  // position: the sequence number, without its wrapping
+  std::uint64_t next_ = 0;  // position: the sequence number, extended past its wrapping
   std::size_t waiting_bytes_ = 0;
   std::map<std::uint64_t, Waiting> waiting_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eBPF instructions with labels for places that come later.
+// eBPF instructions with labels for later places.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ class Assembler {
   using Label = std::size_t;
 
   [[nodiscard]] Label label();
-  // The label is the next instruction.
+  // The label names the next instruction.
   void bind(Label label);
 
   void load(unsigned target, unsigned base, std::size_t offset, std::size_t bytes);
   void immediate(unsigned target, std::uint64_t value);
   void copy(unsigned target, unsigned source);
-  // target = target <operation> value, which must fit in 31 bits or be meant sign-extended.
+  // target = target <operation> value, which must fit in 31 bits or be intended as sign-extended.
   void calculate(bpf::Code operation, unsigned target, std::int32_t value);
   void calculate_with(bpf::Code operation, unsigned target, unsigned source);
   void finish(std::int32_t result);
 
-  // Where a decision goes; `next` is what follows in the program, which saves a jump.
+  // The targets of a decision; `next` is the following code, which saves a jump.
   struct Branch {
     Label yes;
     Label no;

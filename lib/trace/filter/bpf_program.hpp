@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eBPF as bytes: what a compiled filter is. Checked against Linux Documentation/bpf/
-// standardization/instruction-set.rst; only instructions that DPDK's librte_bpf knows as well.
+// eBPF as bytes: the form of a compiled filter. Checked against Linux
+// Documentation/bpf/standardization/instruction-set.rst; only instructions that DPDK's librte_bpf
+// knows as well.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +20,13 @@ struct BpfInstruction {
 };
 static_assert(sizeof(BpfInstruction) == 8 && offsetof(BpfInstruction, immediate) == 4);
 
-// Runs with r1 = the address of a FilterInput; r0 is not 0 if the message is wanted.
+// Runs with r1 = the address of a FilterInput; r0 is not 0 if the message matches.
 struct BpfProgram {
   std::vector<BpfInstruction> instructions;
-  bool needs_content = false;  // fill_content() has to be called
+  bool needs_content = false;  // fill_content() must be called
 };
 
-inline constexpr std::size_t kBpfInstructionsMax = 4096;  // as the kernel's classic limit
+inline constexpr std::size_t kBpfInstructionsMax = 4096;  // the kernel's limit of classic programs
 // librte_bpf 22.11 verifies path by path.
 inline constexpr std::uint64_t kBpfPathsMax = 1U << 16U;
 

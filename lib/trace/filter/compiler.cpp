@@ -16,7 +16,7 @@ namespace {
 using Branch = Assembler::Branch;
 using Label = Assembler::Label;
 
-// r1 stays the input.
+// r1 holds the address of the input throughout.
 constexpr unsigned kInput = 1;
 constexpr unsigned kValue = 2;
 constexpr unsigned kScratch = 3;
@@ -123,7 +123,7 @@ class Compiler {
     code_.decide(condition_of(term.comparison, is_signed), kValue, value, kScratch, branch);
   }
 
-  // The first word of a NID: size, type, number. Without the size where that may be anything.
+  // The first word of a NID: size, type, number. Without the size if any size matches.
   void check_first_word(lnet::NetId net, std::optional<std::uint8_t> size, std::size_t offset,
                         const Branch& branch) {
     std::uint64_t word = std::uint64_t{lnet::type_of_net(net)} << 8U |
@@ -138,7 +138,7 @@ class Compiler {
     code_.decide(bpf::kEqual, kValue, word, kScratch, branch);
   }
 
-  // The wildcard is on no network but kNetAny, which is no name of one.
+  // The wildcard NID is on kNetAny only, which is not the name of a network.
   void compile_net(lnet::NetId net, std::size_t offset, const Branch& branch) {
     check_first_word(net, std::nullopt, offset, branch);
   }
@@ -187,7 +187,7 @@ class Compiler {
     }
   }
 
-  // Whether kValue is in the list, which is never empty.
+  // Tests whether kValue is in the list, which is never empty.
   void compile_list(const lnet::NumberList& list, const Branch& branch) {
     for (std::size_t i = 0; i < list.ranges.size(); ++i) {
       if (i + 1 == list.ranges.size()) return compile_number_range(list.ranges[i], branch);
@@ -233,7 +233,7 @@ class Compiler {
   void compile_job(const FilterTerm& term, const JobPattern& pattern, const Branch& wanted) {
     Branch branch = wanted;
     if (term.comparison == Comparison::kNotEqual) std::swap(branch.yes, branch.no);
-    // The letters that count, and with them the end of the text.
+    // Compares the letters of the pattern and the end of the text.
     std::array<std::uint8_t, kJobIdBytes> text{};
     std::memcpy(text.data(), pattern.text.data(), pattern.text.size());
     const std::size_t letters = pattern.text.size() + (pattern.prefix ? 0 : 1);

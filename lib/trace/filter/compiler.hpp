@@ -15,7 +15,7 @@ namespace plnet::trace {
 // kTooBig: more instructions or more paths than a node verifies.
 [[nodiscard]] Outcome<BpfProgram> compile(const Expression& expression);
 
-// How many ways lead through a program from its first instruction; stops counting at UINT64_MAX.
+// The number of paths through a program from its first instruction; stops counting at UINT64_MAX.
 [[nodiscard]] std::uint64_t paths_through(std::span<const BpfInstruction> program);
 
 }  // namespace plnet::trace

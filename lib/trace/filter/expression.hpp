@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A filter as people write it:
+// The grammar of filters:
 //
 //   expression = all { ("or" | "||") all }
 //   all        = one { ("and" | "&&" | ",") one }
@@ -7,8 +7,8 @@
 //   term       = FIELD [ "=" | "!=" | "<" | "<=" | ">" | ">=" ] VALUE
 //   word       = put | get | ack | reply | send | recv | drop | rpc | selftest
 //
-// A comparison with a field that a message does not have is false, "!=" as well; "not" turns that
-// round: `portal!=4` wants another portal, `not portal=4` is also met by messages without one.
+// A comparison with a field that a message lacks is false, "!=" as well; "not" inverts that:
+// `portal!=4` requires another portal, `not portal=4` also matches messages without one.
 #pragma once
 
 #include <cstddef>
@@ -61,10 +61,10 @@ class Expression {
   static constexpr std::size_t kNodesMax = 512;
   static constexpr std::size_t kDepthMax = 64;  // of parentheses and negations
 
-  // An empty text matches everything. Errors name the column and what was expected there.
+  // An empty text matches everything. Errors name the column and the expected text.
   [[nodiscard]] static Outcome<Expression> parse(std::string_view text);
 
-  // The meaning of a filter. Programs (compiler.hpp) are held to this.
+  // The definition of a filter's meaning. Programs (compiler.hpp) must agree with it.
   [[nodiscard]] bool matches(const FilterInput& input) const;
   [[nodiscard]] bool needs_content() const;
 

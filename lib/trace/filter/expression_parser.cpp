@@ -185,7 +185,7 @@ Outcome<FilterTerm> ExpressionParser::parse_value(const Field& field, Comparison
   return term;
 }
 
-// NIDs: "!=" is the negation of "=", and of two NIDs either may match.
+// NIDs: "!=" is the negation of "=", and of two NIDs either one may match.
 ExpressionParser::Index ExpressionParser::add_term(FilterTerm term) {
   const Field& field = *term.field;
   const bool negated = term.comparison == Comparison::kNotEqual &&
@@ -237,8 +237,8 @@ std::string_view ExpressionParser::read_name() {
   return text_.sub(begin, at_ - begin).text();
 }
 
-// Up to a blank, a comma or a closing parenthesis; brackets keep what is within them together, and
-// quotes everything.
+// Reads up to a blank, a comma or a closing parenthesis; brackets keep their contents together, and
+// quotes keep everything.
 lnet::TextPart ExpressionParser::read_value() {
   if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'')) {
     const char quote = text_[at_++];

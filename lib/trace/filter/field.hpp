@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fields that a filter can name: where they lie in the input and how their values are written.
+// The fields that a filter can name: their places in the input and the form of their values.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ namespace plnet::trace {
 enum class FieldKind : std::uint8_t {
   kNumber,
   kSigned,
-  kBits,  // "=" asks whether all bits of the value are set
+  kBits,  // "=" is true if all bits of the value are set
   kNid,   // a NID of 20 bytes
-  kNet,   // the network of one
+  kNet,   // the network of a NID
   kJob,   // 32 letters
 };
 
@@ -28,7 +28,7 @@ struct Field {
   FieldKind kind = FieldKind::kNumber;
   std::uint16_t offset = 0;  // in FilterInput
   std::uint8_t bytes = 4;
-  std::uint32_t presence = 0;  // FilterPresence; 0: always there
+  std::uint32_t presence = 0;  // FilterPresence; 0: always present
   NameTable (*names)() = nullptr;
   std::uint16_t second_offset = 0;  // kNid, kNet: another NID of which one has to match
 
@@ -36,7 +36,7 @@ struct Field {
 };
 
 [[nodiscard]] std::span<const Field> filter_fields();
-// Also by the second names that tcpdump's users expect. Null: there is none.
+// Accepts also the second names that tcpdump's users expect. Null: no such field.
 [[nodiscard]] const Field* find_filter_field(std::string_view name);
 
 // A name of the field's table, or a number, decimal or hexadecimal after 0x.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a filter looks at: the record's fixed part and the fields that come from its type area and
-// its payload, each at a fixed place. A program for it reads memory at constant offsets only, so it
-// is easily proven safe, and the same bytes give the same answer on a node and offline.
+// The input of a filter: the record's fixed part and the fields from its type area and its payload,
+// each at a fixed place. A program reads memory at constant offsets only, so it is easily proven
+// safe, and the same bytes give the same result on a node and offline.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace plnet::trace {
 
-// Bits of FilterInput::present. The fields of the record itself are always there.
+// Bits of FilterInput::present. The fields of the record itself are always present.
 enum FilterPresence : std::uint32_t {
   kHasPortal = 1U << 0,
   kHasMatchBits = 1U << 1,
@@ -51,7 +51,7 @@ struct FilterInput {
   std::uint64_t transaction = 0;
   std::uint64_t bulk_bits = 0;
   std::uint64_t intent = 0;
-  std::array<char, kJobIdBytes> job{};  // zeros behind its end
+  std::array<char, kJobIdBytes> job{};  // zeros after its end
   std::uint32_t opcode = 0;
   std::uint32_t rpc_type = 0;
   std::int32_t status = 0;
@@ -68,8 +68,8 @@ struct FilterInput {
 static_assert(sizeof(FilterInput) == 272 && alignof(FilterInput) == 8);
 static_assert(offsetof(FilterInput, present) == 128 && offsetof(FilterInput, job) == 192);
 
-// The words of 8 bytes of a record that most filters look at: NIDs of small networks, process ids,
-// length, type, direction and cause. A node fills in the others when a message is wanted.
+// The 8-byte words of a record that most filters read: NIDs of small networks, process ids, length,
+// type, direction and cause. A node fills in the other words only when a message matches.
 inline constexpr std::uint32_t kBriefWords =
     1U << 6U | 1U << 8U | 1U << 9U | 1U << 11U | 1U << 13U | 1U << 14U | 1U << 15U;
 [[nodiscard]] constexpr bool is_brief(std::size_t offset, std::size_t bytes) {
@@ -84,12 +84,12 @@ static_assert(is_brief(offsetof(RecordHeader, destination), 8));
 static_assert(is_brief(offsetof(RecordHeader, hop), 8));
 static_assert(is_brief(offsetof(RecordHeader, source_pid), sizeof(RecordHeader) - 108));
 
-// Fills the record and the fields of the type area, and says that no others are there.
+// Fills the record and the fields of the type area, and marks all others as absent.
 void fill_header(const Record& record, FilterInput& input);
-// The same of an input whose record is there: the fields of the type area.
+// The same for an input that already has the record: fills the fields of the type area.
 void fill_type_area(lnet::MessageType type, const std::array<std::byte, lnet::kTypeAreaBytes>& area,
                     FilterInput& input);
-// Then, for filters that need it, the fields of the payload.
+// The next step for filters that need it: fills the fields of the payload.
 void fill_content(const Message& message, FilterInput& input);
 
 }  // namespace plnet::trace

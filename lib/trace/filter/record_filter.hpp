@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A filter that is ready to run, in whatever way: as machine code on a node, or as an expression.
+// A filter ready to run: as machine code on a node, or as an expression.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace plnet::trace {
 class RecordFilter {
  public:
   virtual ~RecordFilter() = default;
-  // Hot. Several threads may ask at a time. The input is not changed.
+  // Hot. Several threads may call it at the same time. The input is not changed.
   [[nodiscard]] virtual bool matches(FilterInput& input) const = 0;
-  // fill_content() has to be called.
+  // True if fill_content() must be called.
   [[nodiscard]] virtual bool needs_content() const = 0;
-  // The same as matches() by one call, if the filter is machine code; the result is 0 for no.
+  // Replaces matches() by one call if the filter is machine code; the result 0 means no match.
   using MachineCode = std::uint64_t (*)(void* input);
   [[nodiscard]] virtual MachineCode machine_code() const { return nullptr; }
   // The filter reads only the words of the record in kBriefWords.

@@ -56,7 +56,7 @@ constexpr unsigned kFirstArgument = 1;
 struct Value {
   enum class Kind : std::uint8_t { kUnset, kNumber, kInput, kStack };
   Kind kind = Kind::kUnset;
-  std::int64_t offset = 0;  // of a pointer
+  std::int64_t offset = 0;  // of the pointer
 
   [[nodiscard]] bool is_pointer() const { return kind == Kind::kInput || kind == Kind::kStack; }
   friend bool operator==(const Value&, const Value&) = default;
@@ -108,8 +108,8 @@ class Verifier {
   void set_number(const BpfInstruction& one) { target(one) = {Value::Kind::kNumber}; }
 
   std::span<const BpfInstruction> program_;
-  std::vector<std::optional<State>> states_;  // where paths that were seen so far lead
-  std::vector<bool> second_;                  // half of an instruction of two
+  std::vector<std::optional<State>> states_;  // states where the known paths lead
+  std::vector<bool> second_;                  // second half of a double instruction
   State now_;
   bool reads_content_ = false;
 };
@@ -125,7 +125,7 @@ std::optional<std::string> Verifier::go_to(std::size_t at) {
   return std::nullopt;
 }
 
-// Where `one` reads or writes; `first`: in the input, or from the stack's lowest address.
+// The bytes that `one` reads or writes; `first`: in the input, or from the stack's lowest address.
 std::optional<std::string> Verifier::find_bytes(const Value& base, const BpfInstruction& one,
                                                 bool writes, std::size_t& first) const {
   if (!base.is_pointer()) return "the address is no pointer, or differs between paths";
@@ -148,7 +148,7 @@ std::optional<std::string> Verifier::look_at_load(const BpfInstruction& one) {
   std::size_t first = 0;
   if (auto refused = find_bytes(source(one), one, false, first)) return refused;
   if (source(one).kind == Value::Kind::kInput) {
-    // `present` says of fields of the payload whether they are there.
+    // `present` tells which fields of the payload exist.
     reads_content_ |= first + size_of(one.code) > offsetof(FilterInput, xid) ||
                       (first < offsetof(FilterInput, portal) &&
                        first + size_of(one.code) > offsetof(FilterInput, present));

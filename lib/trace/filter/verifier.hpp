@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges a program that a user has written before it runs on a node: it ends, it reads the
-// FilterInput and what it has written to its stack, it writes to its stack only. A refusal names
-// the instruction and the reason. DPDK's verifier judges the program again.
+// Checks a program of a user before it runs on a node: it ends, it reads only the FilterInput and
+// its own writes to the stack, it writes only to its stack. A refusal names the instruction and the
+// reason. DPDK's verifier checks the program again.
 //
-// One look at each instruction in order is enough, because jumps lead forward only: what is known
-// of a register where paths meet is what all of them agree on. Stricter than the kernel: an address
-// is a register and a constant, and pointers are not stored.
+// One pass over the instructions is enough, because jumps lead forward only: where paths meet, the
+// state of a register is what all paths agree on. Stricter than the kernel: an address is a
+// register plus a constant, and pointers are not stored.
 #pragma once
 
 #include <span>

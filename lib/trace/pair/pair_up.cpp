@@ -64,7 +64,7 @@ void PairUp::finish() {
     forget_oldest();
 }
 
-// The exchange of a request: a new one, or one whose request is seen again.
+// The exchange of a request: a new one, or a known one whose request was seen again.
 PairUp::Entry& PairUp::begin(const Message& message, ExchangeKind kind, const Key& key,
                              std::uint32_t operation) {
   const RecordHeader& record = message.record.header;
@@ -171,7 +171,7 @@ Paired PairUp::on_bulk(const Message& message) {
   if (entry == nullptr) return {.role = Role::kBulk};
   Exchange& exchange = entry->exchange;
   exchange.bulk.add(record.header.time_ns);
-  // The bytes of a GET are in its REPLY; of two sightings on a router the first counts.
+  // The bytes of a GET are in its REPLY; of two sightings on a router only the first counts.
   const bool counts = record.header.direction == entry->direction || exchange.request.count == 1;
   if (record.is(lnet::MessageType::kPut) && counts) {
     exchange.bulk_bytes += record.header.payload_length;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests, their replies and their bulk transfers, found in a sequence of messages: Lustre RPCs by
+// Finds requests, their replies and their bulk transfers in a sequence of messages: Lustre RPCs by
 // client and xid, selftest RPCs by client and reply id, PUT and ACK or GET and REPLY by wire
 // handle. On a router, or where both ends are captured, each message is seen twice: both sightings
-// belong to the same exchange, and their times say how long each part of the way took.
+// belong to the same exchange, and their times give the duration of each part of the path.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ struct Exchange {
 class ExchangeSink {
  public:
   virtual ~ExchangeSink() = default;
-  // An exchange of which no more is expected, in the order of requests.
+  // An exchange that is complete or given up, in the order of requests.
   virtual void on_exchange(const Exchange& exchange) = 0;
 };
 
@@ -67,14 +67,14 @@ struct Paired {
 
 class PairUp {
  public:
-  // An exchange is forgotten when so many younger ones have begun.
+  // An exchange is dropped when this many younger ones have begun.
   static constexpr std::size_t kExchangesMax = 65536;
 
   explicit PairUp(ExchangeSink* sink = nullptr, std::size_t exchanges_max = kExchangesMax)
       : sink_(sink), exchanges_max_(exchanges_max > 0 ? exchanges_max : 1) {}
 
   [[nodiscard]] Paired add(const Message& message);
-  // Hands all that is left to the sink.
+  // Delivers all remaining exchanges to the sink.
   void finish();
 
  private:
@@ -92,7 +92,7 @@ class PairUp {
     Exchange exchange;
     std::array<Key, kKeysMax> keys{};
     std::size_t key_count = 0;
-    std::uint64_t parent = 0;  // number of the RPC that a GET fetches bulk for; 0: none
+    std::uint64_t parent = 0;  // number of the RPC whose bulk a GET fetches; 0: none
     Direction direction{};     // first sighting
     lnet::Nid hop;
   };

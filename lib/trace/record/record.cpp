@@ -41,7 +41,7 @@ std::optional<std::uint32_t> Record::accepted_length() const {
 }
 
 std::optional<lnet::WireHandle> Record::handle() const {
-  // All four areas begin with it.
+  // All four areas begin with the handle.
   if (header.type > static_cast<std::uint8_t>(lnet::MessageType::kReply)) return std::nullopt;
   const auto handle = area<lnet::ReplyArea>().destination;
   if (handle.is_none()) return std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One message as the tap saw it: who sent it to whom, when and in which direction, its LNet header,
-// and the beginning of its payload. The fixed part is 128 bytes: it is both the context that filter
-// programs read (filter/filter_input.hpp) and the head of a record in a ring.
+// One message as seen by the tap: sender and receiver, time and direction, LNet header, and the
+// beginning of its payload. The fixed part has 128 bytes: it is both the input of filter programs
+// (filter/filter_input.hpp) and the head of a record in a ring.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ enum class Direction : std::uint8_t {
   kSent,
   kDropped,
   kWaits,   // the message begins to wait: only in captures of states
-  kWaited,  // its wait is over; the payload of the record is the WaitedNs
+  kWaited,  // its wait has ended; the payload of the record is the WaitedNs
 };
 using WaitedNs = std::uint64_t;
 
@@ -36,7 +36,7 @@ struct RecordHeader {
   lnet::Nid hop;  // the neighbour that the message came from or goes to
   std::uint32_t source_pid = 0;
   std::uint32_t destination_pid = 0;
-  std::uint32_t payload_length = 0;  // as the header says: may be anything
+  std::uint32_t payload_length = 0;  // as in the header: may be any value
   std::uint32_t captured = 0;        // bytes of the payload that follow
   Direction direction = Direction::kReceived;
   std::uint8_t type = 0;       // lnet::MessageType; 255: larger than a byte
@@ -82,7 +82,7 @@ struct Record {
   [[nodiscard]] std::optional<std::uint64_t> header_data() const;      // PUT
   [[nodiscard]] std::optional<std::uint32_t> sink_length() const;      // GET
   [[nodiscard]] std::optional<std::uint32_t> accepted_length() const;  // ACK
-  // The handle that an ACK or REPLY answers, or that the answer of a PUT or GET is for.
+  // The handle that an ACK or REPLY answers, or that the reply to a PUT or GET will carry.
   [[nodiscard]] std::optional<lnet::WireHandle> handle() const;
 };
 

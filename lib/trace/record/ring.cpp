@@ -19,13 +19,13 @@ constexpr std::size_t kRecordBytesMax = sizeof(RingSlot) + sizeof(RecordHeader) 
 // Small rings have fewer blocks, so that the longest record fits into one.
 constexpr std::uint64_t kBlockBytesMin = 8192;
 static_assert(kRecordBytesMax <= kBlockBytesMin && kRingBytesMin >= 4 * kBlockBytesMin);
-// A reader may lose so much more when it is overtaken.
+// The further loss of an overtaken reader.
 constexpr std::uint64_t kClaimBytes = 4096;
-// Readers need not wait for the end of a long turn.
+// So that readers need not wait for the end of a long turn.
 constexpr std::uint64_t kPublishBytes = 16384;
 constexpr std::uint64_t kFiller = std::uint64_t{1} << 32U;  // RingSlot::filler in its word
 static_assert(offsetof(RingSlot, bytes) == 8 && offsetof(RingSlot, filler) == 12);
-// The ring is larger than a near cache: its lines are asked for some records before they are used.
+// The ring is larger than a near cache: its lines are prefetched some records ahead.
 constexpr std::uint64_t kPrefetchBytes = 1024;
 constexpr std::size_t kCacheLineBytes = 64;
 constexpr std::size_t kRecordLines =
@@ -105,17 +105,17 @@ Result<std::uint8_t> RingWriter::add_interface(const lnet::Nid& nid) {
 bool RingWriter::has_room(std::uint64_t end) {
   if (control_->keep == Keep::kNewest || end - reader_seen_ <= words_.size_bytes()) return true;
   if (reader_cursor_ == nullptr) return false;
-  // A cursor that is ahead of the writer, or that went back, is a lie and gains nothing.
+  // A cursor ahead of the writer, or one that went back, is invalid and has no effect.
   const std::uint64_t cursor = reader_cursor_->load(std::memory_order_acquire);
   if (cursor > reader_seen_ && cursor <= tail_) reader_seen_ = cursor;
   return end - reader_seen_ <= words_.size_bytes();
 }
 
-// Several records at once. A ring that keeps the oldest never claims what is not read yet.
+// Claims room for several records. A ring that keeps the oldest never claims unread bytes.
 void RingWriter::claim(std::uint64_t end) {
   std::uint64_t ahead = round_up(end, kClaimBytes);
   if (control_->keep == Keep::kOldest) ahead = std::min(ahead, reader_seen_ + words_.size_bytes());
-  // Readers look at `claimed` after they copied: the fence keeps it ahead of the words.
+  // Readers check `claimed` after copying: the fence keeps it ahead of the words.
   claimed_ = ahead;
   control_->claimed.store(ahead, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
@@ -136,7 +136,8 @@ bool RingWriter::append(const RecordHeader& header, std::uint8_t interface,
   }
   if (end > claimed_) claim(end);
   if (filler > 0) {
-    // Less than a slot may be left: then its first word is in the ring and the rest is not read.
+    // Less than a slot may be left: then only its first word is in the ring, and readers skip the
+    // rest.
     at(tail_)[0].store(sequence, std::memory_order_relaxed);
     if (filler > kWord) at(tail_)[1].store(filler | kFiller, std::memory_order_relaxed);
     tail_ += filler;
@@ -191,7 +192,7 @@ bool RingReader::overtaken(std::uint64_t position) const {
   return claimed > position + words_.size_bytes();
 }
 
-// To the first block that is not being overwritten, with one more as a lead.
+// Continues at the first block that is not being overwritten, plus one block of lead.
 void RingReader::skip_to_block() {
   const std::uint64_t claimed = control_->claimed.load(std::memory_order_relaxed);
   const std::uint64_t oldest = claimed - words_.size_bytes();
@@ -236,7 +237,7 @@ Result<std::optional<Record>> RingReader::next() {
   }
 }
 
-// Nothing if the writer came by meanwhile.
+// Nothing if the writer overwrote the record meanwhile.
 Result<std::optional<Record>> RingReader::take(const RingSlot& slot) {
   if (slot.bytes > copy_.size() || slot.bytes < sizeof slot + sizeof(RecordHeader)) {
     return std::unexpected(Errc::kMalformed);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records on their way from a shard to readers in other processes. The memory is shared and readers
-// map it read-only, so no reader can harm or delay the shard that writes. One capture has one ring
-// for each shard.
+// Rings carry records from a shard to readers in other processes. The memory is shared and readers
+// map it read-only, so no reader can harm or delay the writing shard. One capture has one ring for
+// each shard.
 //
 // Positions count bytes since the start and never wrap. A record is written in one piece within a
-// block of the ring, so the beginning of each block is the beginning of a record: a reader that was
-// overtaken goes on there. Each record has a sequence number; readers count losses by its gaps.
+// block of the ring, so the beginning of each block is the beginning of a record: an overtaken
+// reader continues there. Each record has a sequence number; readers count losses by its gaps.
 //
 // Two policies. kNewest: the writer overwrites the oldest records. kOldest: the writer drops a
-// record that finds no room; room is made by the reader's cursor, a word in memory that the reader
-// may write. The writer only ever compares it, so a false cursor can spoil this capture and nothing
-// else.
+// record without room; the reader makes room by its cursor, a word in memory that the reader may
+// write. The writer only compares it, so a wrong cursor damages this capture and nothing else.
 #pragma once
 
 #include <array>
@@ -45,9 +44,11 @@ struct RingControl {
 
   // The writer's part. Readers poll it: it changes once for several records.
   alignas(kNoSharing) std::atomic<std::uint64_t> claimed{0};  // writes happen below this position
-  std::atomic<std::uint64_t> committed{0};                    // records are whole below this one
-  std::atomic<std::uint64_t> offered{0};                      // records that met the filter
-  std::atomic<std::uint64_t> dropped{0};                      // of these: no room (kOldest)
+  // records are complete below this position
+  std::atomic<std::uint64_t> committed{0};
+  std::atomic<std::uint64_t> offered{0};  // records that passed the filter
+  // of these, dropped for lack of room (kOldest)
+  std::atomic<std::uint64_t> dropped{0};
   std::atomic<std::uint32_t> interfaces{0};
   std::array<lnet::Nid, kRecordInterfacesMax> interface{};  // written once, below `interfaces`
 };
@@ -60,12 +61,12 @@ using RingWord = std::atomic<std::uint64_t>;
 // In front of each record; a multiple of eight bytes like the record itself.
 struct RingSlot {
   std::uint64_t sequence = 0;
-  std::uint32_t bytes = 0;   // with this and what rounds it up
+  std::uint32_t bytes = 0;   // with this slot and the padding
   std::uint32_t filler = 0;  // 1: no record, the rest of a block
 };
 static_assert(sizeof(RingSlot) == 16);
 
-// How much memory a ring of so many bytes takes.
+// Memory of a ring of this size.
 [[nodiscard]] constexpr std::size_t ring_memory_bytes(std::size_t bytes) {
   return kRingControlBytes + bytes;
 }
@@ -82,16 +83,16 @@ class RingWriter {
   [[nodiscard]] static Result<RingWriter> create(std::span<std::byte> memory,
                                                  const Options& options);
 
-  // Names an NI for the records of this ring. kNoSpace: there are 256 already.
+  // Adds an NI for the records of this ring. kNoSpace: it has 256 already.
   [[nodiscard]] Result<std::uint8_t> add_interface(const lnet::Nid& nid);
 
-  // False: there was no room, and the loss is counted. Payload beyond kRingSnapMax is cut. Readers
-  // see the record after publish(), at the latest when some more have followed. `interface` stands
-  // for that of the header.
+  // False: no room; the loss is counted. Payload beyond kRingSnapMax is cut. Readers see the record
+  // after publish(), at the latest when some more have followed. `interface` replaces that of the
+  // header.
   bool append(const RecordHeader& header, std::uint8_t interface,
               std::span<const std::byte> payload);
   void publish();
-  // Both.
+  // append() and publish().
   bool write(const RecordHeader& header, std::span<const std::byte> payload) {
     const bool written = append(header, header.interface, payload);
     publish();
@@ -119,20 +120,20 @@ class RingWriter {
   std::uint64_t dropped_ = 0;
 };
 
-// Another process's end. Trusts nothing that it reads.
+// The end in another process. It checks everything that it reads.
 class RingReader {
  public:
-  // kProtocol: this is no ring, or its size does not fit the memory.
+  // kProtocol: the memory is no ring, or its size does not fit.
   [[nodiscard]] static Result<RingReader> attach(std::span<const std::byte> memory);
 
-  // The next record, valid until the next call; nothing if there is none yet. kMalformed: the ring
-  // holds nonsense (its writer is broken); the reader must give up.
+  // The next record, valid until the next call; nothing if there is none yet. kMalformed: invalid
+  // contents (the writer is broken); the reader must stop.
   [[nodiscard]] Result<std::optional<Record>> next();
 
-  // Records before the last one read that were overwritten or dropped. At the end of a capture,
-  // all that was offered() and not read is lost.
+  // Records before the last one read that were overwritten or dropped. At the end of a capture, all
+  // records of offered() that were not read are lost.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
-  // What the reader stores into its cursor word, with memory_order_release.
+  // The value that the reader stores into its cursor word, with memory_order_release.
   [[nodiscard]] std::uint64_t position() const { return position_; }
   [[nodiscard]] lnet::Nid interface(std::uint8_t number) const;
   [[nodiscard]] std::uint64_t offered() const;
@@ -148,7 +149,7 @@ class RingReader {
   std::span<const RingWord> words_;
   std::uint64_t block_bytes_;
   std::uint64_t position_ = 0;
-  std::uint64_t committed_ = 0;  // as far as is known
+  std::uint64_t committed_ = 0;  // as last read
   std::uint64_t expected_ = 0;   // sequence number
   std::uint64_t lost_ = 0;
   std::vector<std::byte> copy_;

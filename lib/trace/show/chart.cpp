@@ -29,7 +29,7 @@ std::string label_of(const Sighting& sighting) {
   return printable(label);
 }
 
-// Mermaid reads these as its own.
+// Characters that Mermaid interprets.
 std::string mermaid_text(std::string_view text) {
   std::string out;
   for (const char letter : text)
@@ -144,7 +144,7 @@ std::string Chart::mermaid() const {
   return out;
 }
 
-// The axis is true to time but for long pauses, which are cut to a few lines.
+// The axis is proportional to time, but long pauses are cut to a few lines.
 std::string Chart::html() const {
   constexpr int kLane = 220;
   constexpr int kLeft = 110;

@@ -14,7 +14,7 @@ namespace plnet::trace {
 
 class Chart {
  public:
-  // Beyond these a chart tells nobody anything; what is left out is counted.
+  // Beyond these a chart is unreadable; omitted messages are counted.
   static constexpr std::size_t kArrowsMax = 2000;
   static constexpr std::size_t kNodesMax = 32;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines after a user's format: "%[-][0][width][.precision]CODE". Widths are minimum widths; a
-// precision cuts. A field that a message does not have is "-". Blanks at the end of a line go.
+// Formats lines by a user's format: "%[-][0][width][.precision]CODE". Widths are minimum widths; a
+// precision cuts. A field that a message lacks is "-". Blanks at the end of a line are removed.
 #pragma once
 
 #include <cstddef>

@@ -213,7 +213,7 @@ std::string json_of(const Sighting& sighting) {
   if (const auto* const ping = message.ping()) json["ping"] = json_of_ping(*ping);
   if (sighting.paired.exchange != nullptr) json["exchange"] = sighting.paired.exchange->number;
   if (sighting.paired.latency_ns) json["latency_ns"] = *sighting.paired.latency_ns;
-  // Text of strangers may be no UTF-8.
+  // Text from other nodes may be invalid UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message as one JSON object in a line: only the fields that it has.
+// A message as one JSON object in a line, with the fields that it has.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One message as outputs see it: numbered, decoded and paired.
+// One message for outputs: numbered, decoded and paired.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ struct Sighting {
   const Message& message;
   const Paired& paired;
   lnet::Nid interface;            // of type 0: unknown
-  std::uint64_t previous_ns = 0;  // time of the message before; 0: the first
+  std::uint64_t previous_ns = 0;  // time of the previous message; 0: none
 
   [[nodiscard]] const RecordHeader& record() const { return message.record.header; }
-  // Also of an ACK or REPLY, whose header has none, if its request was seen.
+  // For an ACK or REPLY, whose header has none, the portal of its request, if that was seen.
   [[nodiscard]] std::optional<std::uint32_t> portal() const {
     if (const auto own = message.record.portal()) return own;
     if (paired.exchange == nullptr) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture in tables: who talked to whom, on which portals, which operations and how long they
-// took. Sums of summaries are summaries, so parts of a capture may be counted side by side.
+// A capture in tables: senders and receivers, portals, operations and their durations. Sums of
+// summaries are summaries, so parts of a capture may be counted in parallel.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages that were shown, in a few numbers, and what is claimed about them: "count<=10",
-// "latency_p99<5ms". Each sighting counts: on a router, or within one host, a message is seen
-// twice.
+// Figures of the shown messages, and assertions about them: "count<=10", "latency_p99<5ms". Each
+// sighting counts: on a router, or within one host, a message is seen twice.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ class Assertion {
   // "count, bytes, …": for --help.
   [[nodiscard]] static std::string names();
 
-  // The quantity that is claimed something about. Latencies are in microseconds.
+  // The quantity of the assertion. Latencies are in microseconds.
   [[nodiscard]] double value(const Tally& tally) const;
   [[nodiscard]] bool holds(const Tally& tally) const;
   [[nodiscard]] const std::string& text() const { return text_; }

@@ -11,10 +11,11 @@
 
 namespace plnet::trace {
 
-[[nodiscard]] std::string hex_text(std::uint64_t number);    // "0x69F14CE4BFE80"
-[[nodiscard]] std::string printable(std::string_view text);  // what a terminal might act upon: ?
-[[nodiscard]] std::string size_text(std::uint64_t bytes);    // "1.5MiB"
-[[nodiscard]] std::string duration_text(std::uint64_t ns);   // "123us"
+[[nodiscard]] std::string hex_text(std::uint64_t number);  // "0x69F14CE4BFE80"
+// replaces characters that a terminal may interpret by ?
+[[nodiscard]] std::string printable(std::string_view text);
+[[nodiscard]] std::string size_text(std::uint64_t bytes);              // "1.5MiB"
+[[nodiscard]] std::string duration_text(std::uint64_t ns);             // "123us"
 [[nodiscard]] std::string_view rpc_type_text(const Message& message);  // "REQ", …, "-"
 // "OST_READ", "BRW_REQ", or the type and portal of another message.
 [[nodiscard]] std::string operation_text(const Message& message);

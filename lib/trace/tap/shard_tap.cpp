@@ -29,7 +29,8 @@ std::uint64_t load(const void* bytes, std::size_t at) {
   return word;
 }
 
-// Records are written by words: a reader of whole words waits for no narrower write before it.
+// Records are written in whole words, so that later reads of words need not wait for narrower
+// writes.
 void put(RecordHeader& record, std::size_t word, std::uint64_t value) {
   std::memcpy(reinterpret_cast<std::byte*>(&record) + 8 * word, &value, sizeof value);
 }
@@ -99,7 +100,7 @@ ShardTap::ShardTap(const ArenaTable& arenas, const std::atomic<std::int64_t>& wa
   }
 }
 
-// Without a copy if what is wanted lies in one piece. Memory in no arena cannot be named.
+// Without a copy if the needed bytes are in one piece. Memory outside all arenas has no address.
 std::span<const std::byte> ShardTap::read(const lnet::Payload& payload) {
   const lnet::Payload wanted{payload.fragments, payload.offset,
                              std::min(payload.length, payload_bytes_)};
@@ -134,7 +135,8 @@ std::uint64_t ShardTap::wall_ns(Instant when) const {
                                     wall_offset_ns_.load(std::memory_order_relaxed));
 }
 
-// The record is made where filters look at it; what they do not read, when it is wanted.
+// The record is made within the filters' input; words that they do not read are added when a
+// message matches.
 void ShardTap::saw(const lnet::TappedMessage& message) {
   const auto payload = payload_bytes_ == 0 ? std::span<const std::byte>() : read(message.payload);
   bool whole = !brief_will_do_;
@@ -148,7 +150,7 @@ void ShardTap::saw(const lnet::TappedMessage& message) {
   }
 }
 
-// A wait has no payload that a filter could look into.
+// A wait has no payload for filters.
 void ShardTap::saw_wait(const lnet::TappedWait& wait) {
   if (!wants_states_) return;
   const auto waited = static_cast<WaitedNs>(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The captures of a shard: each message that the core shows becomes a record in the ring of every
-// capture whose filter it meets. Allocates nothing while messages flow.
+// capture whose filter matches. Allocates nothing while messages flow.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ namespace plnet::trace {
 // One capture on one shard.
 class ShardCapture {
  public:
-  // `filter`: null for all messages; outlives this. `snap_bytes`: of each payload, 0 for none.
-  // `states`: waits become records, too.
+  // `filter`: null for all messages; outlives the capture. `snap_bytes`: of each payload, 0 for
+  // none. `states`: waits become records, too.
   ShardCapture(RingWriter ring, const RecordFilter* filter, std::uint32_t snap_bytes,
                bool states = false)
       : ring_(ring), filter_(filter), snap_bytes_(snap_bytes), states_(states) {}
@@ -34,7 +34,7 @@ class ShardCapture {
   void write_wait_owner(const RecordHeader& header, const WaitedNs* waited);
   void write_owner(const RecordHeader& header, const lnet::Nid& interface,
                    std::span<const std::byte> payload);
-  // Readers see what was written.
+  // Makes the written records visible to readers.
   void publish_owner() { ring_.publish(); }
 
  private:
@@ -42,7 +42,7 @@ class ShardCapture {
   const RecordFilter* const filter_;
   const std::uint32_t snap_bytes_;
   const bool states_;
-  lnet::Nid known_interface_{};  // of no message
+  lnet::Nid known_interface_{};  // the initial value is the NID of no message
   std::uint8_t known_number_ = 0;
 };
 
@@ -52,7 +52,7 @@ class ShardTap final : public lnet::MessageTap {
   static constexpr std::uint32_t kContentBytes = 1024;
   static constexpr std::size_t kCapturesMax = 8;
 
-  // All outlive the tap. There are kCapturesMax captures at most. `wall_offset_ns`: from the
+  // All arguments outlive the tap. At most kCapturesMax captures. `wall_offset_ns`: from the
   // shard's clock to time since the epoch.
   ShardTap(const ArenaTable& arenas, const std::atomic<std::int64_t>& wall_offset_ns,
            const std::vector<ShardCapture*>& captures);
@@ -63,8 +63,8 @@ class ShardTap final : public lnet::MessageTap {
   [[nodiscard]] bool wants_payload() const override { return payload_bytes_ > 0; }
 
  private:
-  // All that a message needs that no capture wants: it is looked at far apart in time, and each
-  // pointer that is followed may miss the near cache.
+  // All data for a message that no capture wants: lookups are far apart in time, and each followed
+  // pointer may miss the near cache.
   struct Entry {
     RecordFilter::MachineCode code = nullptr;
     const RecordFilter* filter = nullptr;
@@ -85,10 +85,10 @@ class ShardTap final : public lnet::MessageTap {
   const std::atomic<std::int64_t>& wall_offset_ns_;
   std::array<Entry, kCapturesMax> entries_{};
   std::size_t count_ = 0;
-  std::uint32_t payload_bytes_ = 0;  // the most that any capture keeps or decodes
+  std::uint32_t payload_bytes_ = 0;  // the maximum that a capture keeps or decodes
   bool has_filter_ = false;
   bool wants_states_ = false;
-  bool brief_will_do_ = true;  // no filter looks at the other words of a record
+  bool brief_will_do_ = true;  // no filter reads the other words of a record
   bool decodes_ = false;
   FilterInput input_;
   std::array<std::byte, kRingSnapMax> gathered_{};
