@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is who on the fabric: destination addresses, match ids, portal indices and match bits as the
-// kernel's kfi_cxi uses them (shs-kfabric prov/cxi).
+// Addresses on the fabric: destination addresses, match ids, portal indices and match bits as in
+// the kernel's kfi_cxi (shs-kfabric prov/cxi).
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ struct Process {
   friend bool operator==(const Process&, const Process&) = default;
 };
 
-// Destination of a command: `dfa` and `index_ext` stand in different fields.
+// Destination of a command, which has separate fields for `dfa` and `index_ext`.
 struct FabricAddress {
   std::uint32_t dfa = 0;
   std::uint8_t index_ext = 0;
   friend bool operator==(const FabricAddress&, const FabricAddress&) = default;
 };
 
-inline constexpr unsigned kIndexExtBits = 5;          // of a portal index, the lower ones
-inline constexpr unsigned kEndpointDefinedBits = 12;  // the upper ones, and the PID
+inline constexpr unsigned kIndexExtBits = 5;          // the lower bits of a portal index
+inline constexpr unsigned kEndpointDefinedBits = 12;  // the upper bits of it, and the PID
 
 constexpr FabricAddress fabric_address(Process to, unsigned index, unsigned pid_bits) {
   constexpr unsigned kIndexExtMask = (1U << kIndexExtBits) - 1;
@@ -42,7 +42,7 @@ constexpr Process process_of(std::uint32_t id, unsigned pid_bits) {
   return {.nic = id & kNicAddressMax, .pid = id >> (32U - pid_bits)};
 }
 
-// Gets go to other portal indices than puts.
+// Gets use other portal indices than puts.
 inline constexpr unsigned kContextsMax = 128;
 constexpr unsigned put_index(unsigned context) {
   return context;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver allocates before its message path is memory only: libcxi's objects, call by call
-// and argument by argument. Two backends: backend_libcxi asks the vendor's library, backend_soft
-// the software Cassini. The driver cannot tell which it has.
+// Allocation of everything that the driver needs before its message path, which is memory only:
+// libcxi's objects, call by call and argument by argument. Two backends: backend_libcxi calls the
+// vendor's library, backend_soft the software Cassini. The driver cannot tell them apart.
 //
-// Every call but link() is cold and may block; none is made from the message path. devices(),
-// device_info(), statistics() and refresh() may be called by any thread while others open, use and
-// close devices; the rest is for whoever has the object. What fails says the errno
-// that libcxi would give. Handles are the backend's; a destroyed one may not be used again. Objects
-// go in the reverse order of their making, and a backend that is destroyed lets go of the rest.
+// Every call but link() is cold and may block; the message path makes none. Any thread may call
+// devices(), device_info(), statistics() and refresh() while others open, use and close devices;
+// the other calls are for the owner of the object. Failures return libcxi's errno. Handles belong
+// to the backend; a destroyed one must not be used again. Objects are destroyed in the reverse
+// order of their creation; destroying a backend releases the remaining ones.
 //
-// Layouts of commands and events are not here, on purpose: the driver and the model each have their
-// own, written from the specification, so that one mistake cannot hide in both.
+// Layouts of commands and events are not here on purpose: the driver and the model each have their
+// own, written from the specification, so that one mistake cannot be in both.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace plnet::cassini {
 
-// An errno of libcxi's, positive: ENOSPC when a table is full, EEXIST when a PID is taken, …
+// An errno of libcxi, positive: ENOSPC when a table is full, EEXIST when a PID is in use, …
 struct Errno {
   int value = 0;
   friend bool operator==(Errno, Errno) = default;
@@ -52,8 +52,8 @@ struct DeviceInfo {
   unsigned pid_bits = 9;
   unsigned pid_granule = 256;
   unsigned min_free_shift = 0;
-  unsigned version = 0;        // 1, 2: of Cassini
-  bool retry_handler = false;  // without one nothing that gets lost is sent again
+  unsigned version = 0;        // of Cassini: 1 or 2
+  bool retry_handler = false;  // without one, lost packets are not sent again
   bool link_up = false;
   bool virtual_function = false;
   std::size_t link_mtu = 0;
@@ -62,7 +62,7 @@ struct DeviceInfo {
   unsigned counters = 0, address_contexts = 0, list_entries = 0;
 };
 
-// What of it changes by itself: with its cable.
+// The properties that change with the cable.
 struct LinkSeen {
   bool up = false;
   std::uint32_t nic_address = 0;
@@ -76,7 +76,7 @@ struct Profile {
 };
 struct Domain {
   DomainHandle handle;
-  unsigned pid = 0;  // the one given, when kPidAny was asked for
+  unsigned pid = 0;  // the assigned one if kPidAny was requested
 };
 inline constexpr unsigned kPidAny = 511;
 
@@ -97,30 +97,30 @@ enum MapFlags : std::uint32_t {
 struct EventQueueOptions {
   std::byte* queue = nullptr;       // page-aligned and inside `mapping`; all zero
   std::size_t bytes = 0;            // a multiple of the page size
-  std::uint64_t flags = 0;          // EQ attribute flags by libcxi's bit numbers
+  std::uint64_t flags = 0;          // EQ attribute flags with libcxi's bit numbers
   unsigned status_percent = 0;      // of the first threshold; 0: none
   unsigned combining_delay_ns = 0;  // 0: the device's default
 };
 struct EventQueueMemory {
   EventQueueHandle handle;
-  unsigned number = 0;  // EQ number, as commands name it; never 0
+  unsigned number = 0;  // EQ number in commands; never 0
   std::byte* queue = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t* software_state = nullptr;  // doorbell: only ever written
+  std::uint64_t* software_state = nullptr;  // doorbell: write-only
 };
 
 struct CommandQueueOptions {
   unsigned slots = 0;  // of 64 bytes, status block included
   bool transmit = false;
   unsigned lcid = 0;           // transmit only
-  unsigned update_policy = 0;  // when the status block is written: 0 always … 3 rarely
+  unsigned update_policy = 0;  // how often the status block is written: 0 always … 3 rarely
 };
 struct CommandQueueMemory {
   CommandQueueHandle handle;
   unsigned hardware_index = 0;       // 0…1023 transmit, 1024…1535 target
-  unsigned slots = 0;                // may be more than were asked for
+  unsigned slots = 0;                // may be more than requested
   std::byte* commands = nullptr;     // slots × 64 bytes; the first four slots are the status block
-  std::byte* launch_page = nullptr;  // doorbell and low-latency windows: only ever written
+  std::byte* launch_page = nullptr;  // doorbell and low-latency windows: write-only
 };
 
 struct PortalOptions {
@@ -132,7 +132,7 @@ struct PortalOptions {
 };
 struct Portal {
   PortalHandle handle;
-  unsigned number = 0;  // PtlTE number, as target commands name it
+  unsigned number = 0;  // PtlTE number in target commands
 };
 struct PortalStatus {
   std::uint32_t drop_count = 0;
@@ -140,7 +140,7 @@ struct PortalStatus {
   unsigned entries_reserved = 0, entries_allocated = 0, entries_max = 0;
 };
 
-// One count that a device keeps of itself.
+// One counter of a device.
 struct Statistic {
   std::string name;  // "nic.translation_faults", "retry_handler.timeouts", …
   std::uint64_t value = 0;
@@ -153,14 +153,14 @@ class Backend {
   [[nodiscard]] virtual Allocated<std::vector<DeviceInfo>> devices() = 0;
   [[nodiscard]] virtual Allocated<DeviceHandle> open_device(unsigned id) = 0;
   virtual void close_device(DeviceHandle device) = 0;
-  // As it is now. EINVAL: that device is not open (any more).
+  // The present state. EINVAL: the device is not open.
   [[nodiscard]] virtual Allocated<DeviceInfo> device_info(DeviceHandle device) = 0;
-  // Asks the devices anew, so that link() can tell: to be called every second or so.
+  // Reads the devices' state for link(): call it every second or so.
   virtual void refresh() {}
-  // Memory only. As of the last refresh(), or as it is now where that is to be had.
+  // Memory only. As of the last refresh(), or the present state where that is available.
   [[nodiscard]] virtual Allocated<LinkSeen> link(DeviceHandle device) = 0;
 
-  // What the NIC and its retry handler count; empty where that cannot be asked.
+  // Counters of the NIC and its retry handler; empty if not available.
   [[nodiscard]] virtual std::vector<Statistic> statistics(DeviceHandle /*device*/) { return {}; }
 
   [[nodiscard]] virtual Allocated<LniHandle> alloc_lni(DeviceHandle device, unsigned service) = 0;
@@ -179,10 +179,10 @@ class Backend {
   [[nodiscard]] virtual Allocated<EventQueueMemory> alloc_event_queue(
       LniHandle lni, MappingHandle mapping, const EventQueueOptions& options) = 0;
   [[nodiscard]] virtual Allocated<void> destroy_event_queue(EventQueueHandle queue) = 0;
-  // Slots kept for what may not be dropped; positive to take, negative to give back.
+  // Slots reserved for events that must not be dropped; positive to reserve, negative to release.
   [[nodiscard]] virtual Allocated<void> adjust_reserved(EventQueueHandle queue, int slots) = 0;
 
-  // `errors` may be none ({}): then a failed command shows in the status block alone.
+  // `errors` may be {}: a failed command then appears only in the status block.
   [[nodiscard]] virtual Allocated<CommandQueueMemory> alloc_command_queue(
       LniHandle lni, EventQueueHandle errors, const CommandQueueOptions& options) = 0;
   [[nodiscard]] virtual Allocated<void> destroy_command_queue(CommandQueueHandle queue) = 0;
@@ -194,7 +194,7 @@ class Backend {
                                                               DomainHandle domain,
                                                               unsigned index) = 0;
   [[nodiscard]] virtual Allocated<void> unmap_portal(PortalMapHandle map) = 0;
-  // After it returned nothing lands by this entry any more, not even the rest of a message.
+  // After its return the NIC writes nothing more by this entry, not even the rest of a message.
   [[nodiscard]] virtual Allocated<void> invalidate_entry(PortalHandle portal, unsigned buffer_id,
                                                          unsigned list) = 0;
   [[nodiscard]] virtual Allocated<PortalStatus> portal_status(PortalHandle portal) = 0;

@@ -35,7 +35,7 @@ std::string text(const char (&field)[Size]) {
 static_assert(kMapPin == libcxi::kMapPin && kMapWrite == libcxi::kMapWrite &&
               kMapRead == libcxi::kMapRead);
 
-// Of links_.
+// Bits of links_.
 constexpr std::uint64_t kThere = 1ULL << 63U;
 constexpr std::uint64_t kUp = 1ULL << 62U;
 
@@ -171,7 +171,7 @@ void LibcxiBackend::close_device(DeviceHandle device) {
   call_.close_device(object<libcxi::Device>(device));
 }
 
-// What an open device says of itself is as old as its opening; the list is read anew.
+// An open device's own information dates from its opening, so the list is read anew.
 Allocated<DeviceInfo> LibcxiBackend::device_info(DeviceHandle device) {
   const auto id = id_of(device);
   if (!id) return std::unexpected(Errno{EINVAL});
@@ -266,7 +266,7 @@ Allocated<void> LibcxiBackend::destroy_event_queue(EventQueueHandle queue) {
 }
 
 Allocated<void> LibcxiBackend::adjust_reserved(EventQueueHandle queue, int slots) {
-  // What is left reserved is the result when it worked.
+  // A successful call returns the number of reserved slots.
   const int result = call_.evtq_adjust_reserved_fc(object<libcxi::EventQueue>(queue), slots);
   return done(result < 0 ? result : 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocation by libcxi's functions: those of the vendor's library, which is looked for when the
-// program runs (a build needs nothing of it), or those of the software Cassini.
+// Allocation by libcxi's functions: of the vendor's library, loaded at run time (a build needs
+// nothing of it), or of the software Cassini.
 #pragma once
 
 #include <array>
@@ -17,10 +17,11 @@ namespace plnet::cassini {
 
 class LibcxiBackend : public Backend {
  public:
-  // kNotFound: no such library; kNotSupported: it lacks a function that we need. The words name it.
+  // kNotFound: no such library; kNotSupported: it lacks a function that we need. The message names
+  // it.
   [[nodiscard]] static Outcome<std::unique_ptr<LibcxiBackend>> load(
       const std::string& library = "libcxi.so.1");
-  // What was allocated and not given back goes with the process: the library keeps count.
+  // The library counts its objects and releases the remaining ones when the process ends.
   ~LibcxiBackend() override;
   LibcxiBackend(const LibcxiBackend&) = delete;
   LibcxiBackend& operator=(const LibcxiBackend&) = delete;
@@ -29,7 +30,7 @@ class LibcxiBackend : public Backend {
   [[nodiscard]] Allocated<DeviceHandle> open_device(unsigned id) override;
   void close_device(DeviceHandle device) override;
   [[nodiscard]] Allocated<DeviceInfo> device_info(DeviceHandle device) override;
-  // Reads files of the system.
+  // Reads system files.
   void refresh() override { (void)devices(); }
   [[nodiscard]] Allocated<LinkSeen> link(DeviceHandle device) override;
   [[nodiscard]] Allocated<LniHandle> alloc_lni(DeviceHandle device, unsigned service) override;
@@ -63,22 +64,22 @@ class LibcxiBackend : public Backend {
 
  protected:
   explicit LibcxiBackend(const libcxi::Functions& functions) : call_(functions) {}
-  // Calls that name no object, for a backend with devices of its own.
+  // Calls without an object argument, for a backend with devices of its own.
   [[nodiscard]] virtual int get_device_list(libcxi::DeviceList** list) {
     return call_.get_device_list(list);
   }
   [[nodiscard]] virtual int open_by_id(std::uint32_t id, libcxi::Device** device) {
     return call_.open_device(id, device);
   }
-  // Nothing: it is not open.
+  // Nothing: the device is not open.
   [[nodiscard]] std::optional<unsigned> id_of(DeviceHandle device);
 
  private:
-  static constexpr unsigned kDevicesMax = 64;  // of a host, by their ids
-  static constexpr unsigned kOpenMax = 256;    // at a time; each NI has one
+  static constexpr unsigned kDevicesMax = 64;  // of a host, indexed by id
+  static constexpr unsigned kOpenMax = 256;    // at the same time; one for each NI
   static constexpr std::uintptr_t kClaimed = 1;
   struct Open {
-    std::atomic<std::uintptr_t> handle{0};  // 0: free; kClaimed: not yet told
+    std::atomic<std::uintptr_t> handle{0};  // 0: free; kClaimed: not filled in yet
     std::atomic<unsigned> id{0};
   };
 
@@ -89,9 +90,9 @@ class LibcxiBackend : public Backend {
 
   void* library_ = nullptr;
   libcxi::Functions call_;
-  // Who asks may be any thread, and a poller among them: no lock.
+  // Without a lock, since any thread may call, pollers included.
   std::array<Open, kOpenMax> open_{};
-  // Of each id: whether there is such a device, whether its link is up, its address.
+  // For each id: whether the device exists, whether its link is up, its address.
   std::array<std::atomic<std::uint64_t>, kDevicesMax> links_{};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers that commands and events carry. Values checked against shs-cassini-headers
-// cassini_user_defs.h, commit 06f69b00.
+// Numbers in commands and events. Values checked against shs-cassini-headers cassini_user_defs.h,
+// commit 06f69b00.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ constexpr unsigned opcode_of(std::uint8_t command) {
 constexpr unsigned bytes_of(SizeCode size) {
   return 32U << static_cast<unsigned>(size);
 }
-// Of the smallest command that holds so many bytes, 1 to 256.
+// The smallest command size for this many bytes, 1 to 256.
 constexpr SizeCode size_for(unsigned bytes) {
   return bytes <= 32
              ? SizeCode::k32
@@ -80,9 +80,9 @@ constexpr SizeCode size_for(unsigned bytes) {
   X(kEqSwitch, 30, "EQ_SWITCH")                       \
   X(kNull, 31, "NULL_EVENT")
 
-// What the device says of an operation: name, value, and the error that it means to the LND, after
-// what kfi_cxi makes of it (shs-kfabric prov/cxi). Where kfi_cxi says no more than EIO, an error
-// of the target's or the fabric's is told as such, so that health falls on the right interface.
+// The device's return codes of operations: name, value, and the error for the LND, as in kfi_cxi
+// (shs-kfabric prov/cxi). Where kfi_cxi returns only EIO, errors of the target or the fabric are
+// reported as such, so that the right interface loses health.
 #define PLNET_CASSINI_RETURN_CODES(X)                  \
   X(kNoEvent, 0, "NO_EVENT", kIo)                      \
   X(kOk, 1, "OK", kIo)                                 \
@@ -154,10 +154,10 @@ enum class ReturnCode : std::uint8_t {
 };
 // NOLINTEND(bugprone-macro-parentheses)
 
-// "unknown" for what has no name. Both take any value: the device wrote it.
+// "unknown" for values without a name. Both accept any value, since the device wrote it.
 [[nodiscard]] std::string_view name_of(EventType type);
 [[nodiscard]] std::string_view name_of(ReturnCode code);
-// What a failed operation ends with. kOk and values without a name are kIo.
+// The error of a failed operation. kOk and values without a name give kIo.
 [[nodiscard]] Errc errc_of(ReturnCode code);
 
 enum class PortalList : std::uint8_t { kPriority, kOverflow, kRequest, kUnexpected };
@@ -172,7 +172,7 @@ enum class StateReason : std::uint8_t {
   kUncor
 };
 [[nodiscard]] std::string_view name_of(PortalState state);
-// As SETSTATE's drop_count: enable however many were dropped.
+// The drop_count of a SETSTATE that enables regardless of drops.
 inline constexpr std::uint32_t kIgnoreDrops = 0xffffff;
 
 }  // namespace plnet::cassini

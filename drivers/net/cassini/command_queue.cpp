@@ -12,7 +12,7 @@ namespace plnet::cassini {
 
 CommandQueue::CommandQueue(const CommandQueueMemory& memory, Padding padding)
     : memory_(memory), padding_(padding), units_(memory.slots * 2) {
-  // The largest command must not lie across the end.
+  // So that the largest command never wraps around the end.
   PLNET_CHECK(memory.slots >= 8 && memory.slots <= 65536 && memory.slots % 4 == 0,
               "a command queue has 8 to 65536 slots, in fours");
   PLNET_CHECK(memory.commands != nullptr && memory.launch_page != nullptr,
@@ -21,8 +21,8 @@ CommandQueue::CommandQueue(const CommandQueueMemory& memory, Padding padding)
 }
 
 CommandQueueStatus CommandQueue::status() const {
-  // One load, so that the fields belong together; acquire, so that slots which the device has read
-  // are not written before it has.
+  // One load, so that the fields are consistent; acquire, so that slots are not overwritten before
+  // the device has read them.
   const std::uint64_t word = little(
       __atomic_load_n(reinterpret_cast<const std::uint64_t*>(memory_.commands), __ATOMIC_ACQUIRE));
   return CommandQueueStatus::decode({&word, 1});
@@ -43,9 +43,9 @@ std::uint64_t CommandQueue::begun() const {
   if (memory_.commands == nullptr) return pushed_;
   unsigned from = rung_;
   if (failed()) {
-    // The failed command itself does nothing, and the device stands at it.
+    // The failed command has no effect, and the device stops at it.
     const unsigned read = status().rd_ptr;
-    // A position that no queue has: then it may have begun anything.
+    // An invalid position: the device may have begun any command.
     if (read < kFirstUnit / 2 || read >= memory_.slots) return pushed_;
     from = read * 2;
   }
@@ -62,7 +62,7 @@ bool CommandQueue::has_room(SizeCode size) {
   if (free_ >= needed + kCacheFloor) return true;
   if (memory_.commands == nullptr) return false;
   const unsigned read = status().rd_ptr;
-  // A position that no queue has: believe nothing, and the status block tells of the failure.
+  // An invalid position is ignored; the status block reports the failure.
   if (read < kFirstUnit / 2 || read >= memory_.slots) return false;
   free_ = free_units(read, unit_, units_);
   return free_ >= needed;
@@ -72,7 +72,7 @@ void CommandQueue::advance(unsigned units) {
   unit_ += units;
   pushed_ += units;
   free_ -= static_cast<int>(units);
-  PLNET_CHECK(unit_ <= units_ && free_ >= -1, "the command queue runs over");
+  PLNET_CHECK(unit_ <= units_ && free_ >= -1, "the command queue overflows");
   if (unit_ == units_) unit_ = kFirstUnit;
 }
 
@@ -85,7 +85,7 @@ void CommandQueue::write_noops(unsigned until) {
       units = 2;
     }
     store_words({at(unit_), 8}, {&word, 1});
-    // Stops at the end of the ring by itself: `until` is at most there.
+    // Stops at the end of the ring, since `until` is at most there.
     const bool last = unit_ + units >= until;
     advance(units);
     if (last) return;
@@ -111,7 +111,7 @@ bool CommandQueue::push(SizeCode size, std::span<const std::uint64_t> words,
 }
 
 bool CommandQueue::push_profile(unsigned lcid) {
-  // Room for both halves before the first is written: they belong into one 128-byte block.
+  // Checks room for both halves before writing the first: they share one 128-byte block.
   if (!has_room(SizeCode::k128)) return false;
   write_noops(aligned_unit(unit_, SizeCode::k128));
   const QueueCommand change{
@@ -124,7 +124,7 @@ bool CommandQueue::push_profile(unsigned lcid) {
   return true;
 }
 
-// The device counts in slots: an odd unit is filled up.
+// The device counts slots, so an odd unit is padded.
 void CommandQueue::close_slot() {
   if (unit_ % 2 != 0) {
     const std::uint64_t noop = 0;
@@ -178,7 +178,7 @@ void CommandQueue::ring_low_latency() {
   }
   ++rings_;
   device_store_fence();
-  ring();  // for what did not fit the window
+  ring();  // for commands that did not fit into the window
 }
 
 }  // namespace plnet::cassini

@@ -15,15 +15,15 @@ namespace plnet::cassini {
 
 inline constexpr unsigned kSlotBytes = 64;
 inline constexpr unsigned kUnitBytes = 32;
-inline constexpr unsigned kFirstUnit = 8;  // four slots of status block come before
+inline constexpr unsigned kFirstUnit = 8;  // after four slots of status block
 
-// Where a command of a size may start, at or after `unit`: at a multiple of its size.
+// The first place for a command of this size at or after `unit`: a multiple of its size.
 constexpr unsigned aligned_unit(unsigned unit, SizeCode size) {
   const unsigned units = 1U << static_cast<unsigned>(size);
   return (unit + units - 1) / units * units;
 }
-// Units that may be written with the device at slot `read`; one slot stays unused. −1 when the
-// producer stands in the middle of that slot.
+// Free units with the device at slot `read`; one slot stays unused. −1 when the producer is in the
+// middle of that slot.
 constexpr int free_units(unsigned read, unsigned unit, unsigned units) {
   const int ahead = static_cast<int>(read * 2) - static_cast<int>(unit) - 2;
   return read * 2 > unit ? ahead : ahead + static_cast<int>(units - kFirstUnit);
@@ -42,39 +42,39 @@ class CommandQueue {
  public:
   enum class Padding : std::uint8_t {
     kNoop,         // units of zeros
-    kCounterNoop,  // of a queue for triggered operations: 64-byte counter commands
+    kCounterNoop,  // for queues of triggered operations: 64-byte counter commands
   };
 
-  CommandQueue() = default;  // of no device: has no room
+  CommandQueue() = default;  // without a device: never has room
   explicit CommandQueue(const CommandQueueMemory& memory, Padding padding = Padding::kNoop);
 
-  // Hot. Appends a command; what `words` and `data` leave of its size is zero. The device does not
-  // look before a ring…(). False: no room now.
+  // Hot. Appends a command; the rest of its size after `words` and `data` is zero. The device sees
+  // it after a ring…(). False: no room now.
   [[nodiscard]] bool push(SizeCode size, std::span<const std::uint64_t> words,
                           std::span<const std::byte> data = {});
   template <class Command>
   [[nodiscard]] bool push(const Command& command) {
     return push(size_of(command.command), command.encode());
   }
-  // Switches the communication profile for the commands behind it; it and a NOOP fill 128 bytes.
+  // Switches the communication profile for the following commands; with a NOOP it fills 128 bytes.
   [[nodiscard]] bool push_profile(unsigned lcid);
 
-  // Hot. Lets the device go on to the end of what was pushed; nothing happens if that is nothing.
+  // Hot. Makes the device run all pushed commands; does nothing if there are none.
   void ring();
-  // As ring(), through the low-latency windows where what is pending fits one.
+  // As ring(), through the low-latency windows if the pending commands fit into one.
   void ring_low_latency();
 
-  // Whether a command of this size fits. Asks the device how far it is only when it must.
+  // True if a command of this size fits. Reads the device's position only when necessary.
   [[nodiscard]] bool has_room(SizeCode size);
-  // The device has run everything that was rung.
+  // The device has run all rung commands.
   [[nodiscard]] bool drained() const;
   [[nodiscard]] CommandQueueStatus status() const;
-  // A command has failed: the device runs nothing more of this queue.
+  // A command has failed: the device runs no further commands of this queue.
   [[nodiscard]] bool failed() const;
-  // How much was ever pushed, in units with padding: where the latest command ends.
+  // Units ever pushed, with padding: the end of the latest command.
   [[nodiscard]] std::uint64_t pushed() const { return pushed_; }
-  // What ends here or before it the device may have begun. What ends behind it, it has not: it was
-  // never rung, or the device has stopped before it.
+  // The device may have begun commands that end at or before this position. It has not begun later
+  // ones: they were never rung, or the device has stopped before them.
   [[nodiscard]] std::uint64_t begun() const;
 
   [[nodiscard]] unsigned write_unit() const { return unit_; }
@@ -83,7 +83,7 @@ class CommandQueue {
   [[nodiscard]] std::uint64_t rings() const { return rings_; }
 
  private:
-  static constexpr int kCacheFloor = 16;  // units: below that the device is asked
+  static constexpr int kCacheFloor = 16;  // units: below that the device's position is read
 
   void advance(unsigned units);
   void write_noops(unsigned until);
@@ -98,8 +98,8 @@ class CommandQueue {
   Padding padding_ = Padding::kNoop;
   unsigned units_ = 0;          // of the ring, status block included
   unsigned unit_ = kFirstUnit;  // the next to write
-  unsigned rung_ = kFirstUnit;  // how far the device was told to go
-  int free_ = 0;                // as far as we know
+  unsigned rung_ = kFirstUnit;  // the last position rung to the device
+  int free_ = 0;                // as of the last reading
   std::uint64_t rings_ = 0;
   std::uint64_t pushed_ = 0;
 };

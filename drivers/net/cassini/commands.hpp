@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands, as the device reads them (layouts checked against shs-cassini-headers
-// cassini_user_defs.h, commit 06f69b00). What is not named is zero.
+// Commands in the device's format (layouts checked against shs-cassini-headers cassini_user_defs.h,
+// commit 06f69b00). Unnamed bits are zero.
 #pragma once
 
 #include "drivers/net/cassini/layout.hpp"
@@ -97,7 +97,7 @@ PLNET_CASSINI_LAYOUT(DmaCommand, 64, PLNET_CASSINI_DMA_COMMAND);
   X(op2_word2, 0x58, 0, 64)
 PLNET_CASSINI_LAYOUT(DmaAmoCommand, 96, PLNET_CASSINI_DMA_AMO_COMMAND);
 
-// What the IDC commands behind it have in common.
+// The state shared by the IDC commands that follow it.
 #define PLNET_CASSINI_C_STATE_COMMAND(X) \
   X(command, 0x00, 0, 8) \
   X(length, 0x01, 0, 8) \
@@ -164,7 +164,7 @@ PLNET_CASSINI_LAYOUT(IdcAmoCommand, 64, PLNET_CASSINI_IDC_AMO_COMMAND);
   X(op1_word1, 0x18, 0, 64)
 PLNET_CASSINI_LAYOUT(IdcAmoShortCommand, 32, PLNET_CASSINI_IDC_AMO_SHORT_COMMAND);
 
-// A 64-byte command. TRIG_DMA has its DMA command behind it, in a command of 128 bytes.
+// A 64-byte command. TRIG_DMA is followed by its DMA command in a command of 128 bytes.
 #define PLNET_CASSINI_COUNTER_COMMAND(X) \
   X(command, 0x00, 0, 8) \
   X(ct, 0x02, 0, 11) \

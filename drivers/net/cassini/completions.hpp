@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completions that have not been told yet: a ring with room for everything that can end at once.
+// Completions not yet reported: a ring with room for all operations that can end at the same time.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both directions of one shard's context share.
+// State shared by both directions of one shard's context.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Context {
   Process own;    // changes with the NIC's address
   Instant now{};  // of the latest turn
   bool shut_down = false;
-  // The queues of that direction are to be made anew.
+  // The queues of that direction must be rebuilt.
   bool receive_failed = false;
   bool transmit_failed = false;
 

@@ -59,7 +59,7 @@ void Device::map_arenas() {
       continue;
     }
     mappings_.push_back(mapping->handle);
-    // What is mapped may begin before the arena, at a page: addresses count from the arena.
+    // The mapping may begin before the arena, at a page boundary: addresses count from the arena.
     Mapping of_arena = *mapping;
     of_arena.iova += reinterpret_cast<std::uintptr_t>(arena.base) - mapping->va;
     map_.set(static_cast<ArenaId>(i), of_arena);
@@ -74,7 +74,7 @@ DeviceInfo Device::seen() const {
   return info;
 }
 
-// In reverse. What the backend says about it changes nothing any more.
+// In reverse order. Errors of the backend are ignored at this point.
 Device::~Device() {
   for (std::size_t i = mappings_.size(); i-- > 0;)
     (void)backend_.unmap(mappings_[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NIC as this process has it: opened once, with everything that the shards' endpoints share.
+// A NIC opened by this process, with everything that the endpoints of its shards share.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,17 @@ namespace plnet::cassini {
 
 struct DeviceConfig {
   unsigned id = 0;
-  unsigned service = 1;  // who may use which VNIs and how much of the NIC
+  unsigned service = 1;  // decides which VNIs are allowed, and the share of the NIC
   unsigned vni = 255;    // the kernel's kfilnd uses this one
   unsigned pid = 0;      // LNet's network number
   TrafficClass traffic_class = TrafficClass::kBestEffort;
 };
 
-// Cold throughout. The endpoints must be gone before it goes.
+// Cold throughout. Destroy the endpoints first.
 class Device {
  public:
-  // `backend` and the arenas outlive the device. An arena that the NIC cannot take is bounced.
+  // `backend` and the arenas outlive the device. An arena that the NIC cannot map is accessed by
+  // bounce buffers.
   [[nodiscard]] static Outcome<std::unique_ptr<Device>> open(Backend& backend,
                                                              const DeviceConfig& config,
                                                              const ArenaTable& arenas);
@@ -33,11 +34,11 @@ class Device {
 
   [[nodiscard]] Backend& backend() const { return backend_; }
   [[nodiscard]] const DeviceConfig& config() const { return config_; }
-  // As it was when opened.
+  // As of the opening.
   [[nodiscard]] const DeviceInfo& info() const { return info_; }
-  // Its link as the backend last saw it; an error if the device is not there any more.
+  // The link as of the backend's last refresh; an error if the device is gone.
   [[nodiscard]] Allocated<LinkSeen> link() const { return backend_.link(handle_); }
-  // As it was when opened, but for its link. Memory only.
+  // As of the opening, except for the link. Memory only.
   [[nodiscard]] DeviceInfo seen() const;
   [[nodiscard]] std::vector<Statistic> statistics() const { return backend_.statistics(handle_); }
   [[nodiscard]] LniHandle lni() const { return lni_; }
@@ -62,7 +63,7 @@ class Device {
   LniHandle lni_;
   Profile profile_;
   Domain domain_;
-  unsigned made_ = 0;  // how many of the four above there are
+  unsigned made_ = 0;  // how many of the four objects above exist
   ArenaMap map_;
   std::vector<MappingHandle> mappings_;
   unsigned arenas_refused_ = 0;

@@ -48,7 +48,7 @@ Outcome<std::unique_ptr<Endpoint>> Endpoint::create(Device& device, const Endpoi
                                                     kfilnd::EndpointEvents& events,
                                                     Tracer* tracer) {
   if (!is_possible(config, device.info()))
-    return failure(Errc::kInvalid, "limits that no Cassini endpoint can have");
+    return failure(Errc::kInvalid, "the limits exceed those of a Cassini endpoint");
   std::unique_ptr<Endpoint> endpoint(new Endpoint(device, config, events, tracer));
   if (auto done = endpoint->register_memory(); !done)
     return std::unexpected(std::move(done.error()));
@@ -74,7 +74,7 @@ Endpoint::~Endpoint() {
   const bool receive_gone = tear_down_receive();
   const bool unmapped = tear_down_transmit() && receive_gone &&
                         (!mapped_ || device_.backend().unmap(mapping_).has_value());
-  if (!unmapped) memory_.abandon();  // what the NIC may still write to stays as it is
+  if (!unmapped) memory_.abandon();  // the NIC may still write to this memory, so it stays mapped
 }
 
 Result<Process> Endpoint::process_of(PeerAddress address) const {
@@ -86,7 +86,7 @@ Result<Process> Endpoint::process_of(PeerAddress address) const {
 }
 
 Result<PeerAddress> Endpoint::resolve(std::uint64_t nic_address, unsigned service) {
-  // All ones are the fabric's "any".
+  // All ones mean "any" on the fabric.
   if (nic_address >= kNicAddressMax || service >= (1U << context_.pid_bits) - 1)
     return std::unexpected(Errc::kInvalid);
   auto free = std::ranges::find(addresses_, false, &Address::in_use);
@@ -177,7 +177,7 @@ unsigned Endpoint::tell() {
     ++told;
   }
   std::array<FabricCompletion, kBurst> burst;
-  // Two bursts, since as much may have come in one turn, from either queue.
+  // Two bursts, since each queue may have delivered one in this turn.
   for (unsigned round = 0; round < 2 && !context_.completions.empty(); ++round) {
     std::size_t count = 0;
     while (count < kBurst && !context_.completions.empty())
@@ -201,7 +201,7 @@ unsigned Endpoint::poll(Instant now) {
   work += tell();
   if (receiving_ && !context_.receive_failed) rx_.flush();
   if (transmitting_ && !context_.transmit_failed) tx_.flush();
-  // What ended in between is told next turn, so there is one.
+  // Operations that ended in between are reported in the next turn, so request one.
   return work + (context_.completions.empty() ? 0U : 1U);
 }
 
@@ -209,7 +209,7 @@ Instant Endpoint::next_deadline() const {
   const Instant queues = std::min(rx_.next_deadline(), tx_.next_deadline());
   Instant due = std::min(queues, link_due_);
   if (draining_) due = std::min(due, drain_until_);
-  if (context_.shut_down) return due;  // nothing is made anew any more
+  if (context_.shut_down) return due;  // after a shutdown nothing is rebuilt
   if (!receiving_) due = std::min(due, receive_due_);
   if (!transmitting_) due = std::min(due, transmit_due_);
   return due;
@@ -236,7 +236,7 @@ bool Endpoint::rebuilt(bool done, Instant& due) {
 void Endpoint::recover_receive() {
   if (context_.now < receive_due_) return;
   if (receiving_) {
-    // First the NIC lets go, then the memory goes back.
+    // The NIC releases the memory before it is returned.
     if (!tear_down_receive()) {
       receive_due_ = context_.now + config_.link_period;
       return;
@@ -246,7 +246,7 @@ void Endpoint::recover_receive() {
     receive_due_ = context_.now + kRebuildPause;
     return;
   }
-  // Not before what has ended is told: there is room for one life's completions.
+  // Waits until completions have been reported: there is room for those of one incarnation.
   if (context_.shut_down || context_.completions.size() > kBurst) return;
   context_.receive_failed = !rebuilt(build_receive().has_value(), receive_due_);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queues and the portal of an endpoint: made in order, given back in reverse.
+// The queues and the portal of an endpoint: created in order, destroyed in reverse.
 #include <algorithm>
 #include <bit>
 
@@ -12,13 +12,13 @@ constexpr unsigned kSlotsMin = 256;
 constexpr unsigned kSlotsMax = 65536;
 constexpr std::uint64_t kEventBytesMax = 1ULL << 32U;  // less than this, in whole pages
 
-// Each event that a peer or a command of ours can bring while none is taken away has a line of its
-// own, as events may come one by one and the NIC fills the rest of a line:
-// - a message, of which so many fit what is posted,
-// - the operation of a peer on a tagged buffer, or its failure to be linked, and its UNLINK,
+// Each event that a peer or a command of ours can cause without any being read needs a line of its
+// own, since events may come one by one and the NIC pads the rest of a line:
+// - a message, as many as fit into the posted buffers,
+// - the operation of a peer on a tagged buffer, or its failed link, and its UNLINK,
 // - the same two of a multi-receive buffer,
-// - what the portal and the queue say of themselves.
-// The NIC keeps two lines, and we one that is not all read.
+// - events of the portal and of the queue itself. The NIC reserves two lines, and we one that is
+//   partly read.
 std::uint64_t receive_event_bytes(const EndpointConfig& config) {
   if (config.receive_event_bytes != 0)
     return std::max<std::uint64_t>(config.receive_event_bytes, 4096);
@@ -29,7 +29,7 @@ std::uint64_t receive_event_bytes(const EndpointConfig& config) {
   return (messages + 2 * buffers + kOfItself + kKept) * kEventLine;
 }
 
-// Room for as many 64-byte commands, the status block and the slot that stays unused.
+// Room for this many 64-byte commands, the status block and the slot that stays unused.
 unsigned slots_for(unsigned commands) {
   return std::clamp(std::bit_ceil(commands + 8), kSlotsMin, kSlotsMax);
 }
@@ -48,8 +48,8 @@ bool Endpoint::is_possible(const EndpointConfig& config, const DeviceInfo& devic
 Endpoint::Layout Endpoint::layout_of(const EndpointConfig& config) {
   const std::size_t operations = config.limits.operations_max;
   return {.receive_events = page_bytes(receive_event_bytes(config)),
-          // One event ends each operation. One that comes alone takes a whole line, as the NIC does
-          // not wait for others; twice that, so that a slow turn loses none.
+          // One event ends each operation. A single event takes a whole line, as the NIC does not
+          // wait for others; twice that, so that a slow turn loses none.
           .transmit_events = page_bytes(operations * 128 + 4096),
           .spare = page_bytes(1),
           .messages = page_bytes(operations * config.limits.message_bytes_max),
@@ -57,11 +57,12 @@ Endpoint::Layout Endpoint::layout_of(const EndpointConfig& config) {
 }
 
 Outcome<void> Endpoint::build_receive() {
-  if (!tear_down_receive()) return failure(Errc::kAgain, "the NIC does not give back what it had");
+  if (!tear_down_receive())
+    return failure(Errc::kAgain, "the NIC has not released its objects of an earlier incarnation");
   auto done = make_receive_queues();
   if (done) done = make_portal();
   if (!done) {
-    (void)tear_down_receive();  // what stays is taken down before the next try
+    (void)tear_down_receive();  // the rest is taken down before the next try
     return done;
   }
   rx_.attach(CommandQueue(target_), EventQueue(receive_events_),
@@ -71,7 +72,8 @@ Outcome<void> Endpoint::build_receive() {
 }
 
 Outcome<void> Endpoint::build_transmit() {
-  if (!tear_down_transmit()) return failure(Errc::kAgain, "the NIC does not give back what it had");
+  if (!tear_down_transmit())
+    return failure(Errc::kAgain, "the NIC has not released its objects of an earlier incarnation");
   if (auto done = make_transmit_queues(); !done) {
     (void)tear_down_transmit();
     return done;
@@ -84,7 +86,7 @@ Outcome<void> Endpoint::build_transmit() {
 Outcome<void> Endpoint::make_receive_queues() {
   Backend& backend = device_.backend();
   const std::span<std::byte> memory = memory_.bytes().first(layout_.receive_events);
-  // An event of an earlier life must not be read again.
+  // Events of an earlier incarnation must not be read again.
   std::ranges::fill(memory, std::byte{0});
   const auto events = backend.alloc_event_queue(device_.lni(), mapping_,
                                                 {.queue = memory.data(), .bytes = memory.size()});

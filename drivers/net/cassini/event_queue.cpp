@@ -19,7 +19,7 @@ void EventQueue::acknowledge() {
   if (line == acknowledged_) return;
   acknowledged_ = line;
   const EventQueueAck ack{.rd_ptr = line};
-  // The zeros must be there before the device writes into these lines again.
+  // The zeros must be visible before the device writes to these lines again.
   device_store_fence();
   __atomic_store_n(memory_.software_state, little(ack.encode()[0]), __ATOMIC_RELEASE);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring of events that the device writes: one reader. Events are packed behind the status slot,
-// 16, 32 or 64 bytes each; the reader goes by their sizes. Checked against shs-cassini-headers
+// A ring of events written by the device: one reader. Events are packed after the status slot, 16,
+// 32 or 64 bytes each; the reader advances by their sizes. Checked against shs-cassini-headers
 // cxi_prov_hw.h, commit 06f69b00.
 #pragma once
 
@@ -18,14 +18,14 @@ namespace plnet::cassini {
 
 inline constexpr std::size_t kEventLine = 64;
 
-// A complete event, where it lies: good until the reader goes on.
+// A complete event in the ring, valid until the reader advances.
 struct Event {
   EventType type = EventType::kNull;
   ReturnCode code = ReturnCode::kNoEvent;
   unsigned bytes = 0;
   const std::byte* at = nullptr;
 
-  // Of an event that is at least so long; a shorter one is not decoded.
+  // For an event of at least this size; a shorter one is not decoded.
   template <class Layout>
   [[nodiscard]] std::optional<Layout> as() const {
     if (bytes < Layout::kBytes) return std::nullopt;
@@ -35,17 +35,17 @@ struct Event {
 
 class EventQueue {
  public:
-  EventQueue() = default;  // of no device: nothing ever comes
+  EventQueue() = default;  // without a device: no events
   // The memory is all zero.
   explicit EventQueue(const EventQueueMemory& memory);
 
   // Hot. Calls visit(const Event&) for up to `limit` complete events, then acknowledges. Returns
-  // how many.
+  // their number.
   template <class Visit>
   unsigned poll(unsigned limit, Visit&& visit) {
     unsigned count = 0;
     Event event;
-    // NULL events count against the limit as well, so that a turn is bounded by it.
+    // NULL events count against the limit as well, so that it bounds the turn.
     for (unsigned seen = 0; seen < limit && peek(event); ++seen) {
       if (event.type != EventType::kNull) {
         visit(static_cast<const Event&>(event));
@@ -57,11 +57,11 @@ class EventQueue {
     return count;
   }
 
-  // The device had no room for an event: what it was is lost. Looks at the status slot.
+  // The device had no room for an event, which is lost. Reads the status slot.
   [[nodiscard]] bool dropped() const;
-  // Nothing if the device was just writing it.
+  // Nothing if the device was writing the slot.
   [[nodiscard]] std::optional<EventQueueStatus> status() const;
-  // An event that cannot be: of a size that does not fit what is left. Nothing is read any more.
+  // An invalid event: its size does not fit the remaining ring. Reading has stopped.
   [[nodiscard]] bool broken() const { return broken_; }
 
   [[nodiscard]] unsigned number() const { return memory_.number; }
@@ -69,11 +69,11 @@ class EventQueue {
   [[nodiscard]] std::size_t offset() const { return offset_; }
 
  private:
-  // The same in every event: size and type in its byte 14, the return code in its last.
+  // The same place in every event: size and type in byte 14, the return code in the last byte.
   static constexpr unsigned kHeadByte = 14;
   static constexpr unsigned kSizeMask = 3, kTypeShift = 2, kTypeMask = 31, kCodeMask = 63;
 
-  // Whether there is a complete event at offset_.
+  // True if there is a complete event at offset_.
   [[nodiscard]] bool peek(Event& event) {
     if (offset_ >= memory_.bytes) return false;
     const std::byte* const at = memory_.queue + offset_;
@@ -86,12 +86,12 @@ class EventQueue {
       broken_ = true;
       return false;
     }
-    // The device writes the last byte last: until then the rest is not to be looked at.
+    // The device writes the last byte last: the other bytes are valid only after it.
     const unsigned last =
         __atomic_load_n(reinterpret_cast<const std::uint8_t*>(at) + bytes - 1, __ATOMIC_ACQUIRE);
     if ((last & kCodeMask) == 0) return false;
-    // Sixteen-byte events have size and type in the word that the last byte completes, larger ones
-    // may have changed their mind about the type until then.
+    // In 16-byte events the word of the last byte also holds size and type; in larger ones the type
+    // may have been read before it was final.
     const unsigned settled = std::to_integer<unsigned>(at[kHeadByte]);
     if ((settled & kSizeMask) != size) return false;
     event = {.type = static_cast<EventType>(settled >> kTypeShift & kTypeMask),
@@ -100,18 +100,18 @@ class EventQueue {
              .at = at};
     return true;
   }
-  // Zeros are what tells an event from the one a round before.
+  // Zeros distinguish a new event from one of the previous lap.
   void consume(unsigned bytes) {
     std::memset(memory_.queue + offset_, 0, bytes);
     offset_ += bytes;
     if (offset_ == memory_.bytes) offset_ = kEventLine;
   }
-  // Only whole lines can be given back.
+  // Acknowledges whole lines only.
   void acknowledge();
 
   EventQueueMemory memory_;
   std::size_t offset_ = kEventLine;
-  std::uint32_t acknowledged_ = 1;  // line
+  std::uint32_t acknowledged_ = 1;  // in lines
   bool broken_ = false;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events, as the device writes them (layouts checked against shs-cassini-headers
-// cassini_user_defs.h, commit 06f69b00). The return code is in an event's last byte and is written
-// last.
+// Events in the device's format (layouts checked against shs-cassini-headers cassini_user_defs.h,
+// commit 06f69b00). The return code is in an event's last byte, which is written last.
 #pragma once
 
 #include "drivers/net/cassini/layout.hpp"
@@ -141,7 +140,7 @@ PLNET_CASSINI_LAYOUT(PctEvent, 16, PLNET_CASSINI_PCT_EVENT);
   X(return_code, 0x0f, 0, 6)
 PLNET_CASSINI_LAYOUT(TimestampEvent, 16, PLNET_CASSINI_TIMESTAMP_EVENT);
 
-// EQ_SWITCH, NULL, and the header of all: what a reader needs to go on.
+// EQ_SWITCH, NULL, and the common header: the fields that a reader needs to advance.
 #define PLNET_CASSINI_PLAIN_EVENT(X) \
   X(size, 0x0e, 0, 2) \
   X(type, 0x0e, 2, 5) \

@@ -6,8 +6,8 @@
 
 namespace plnet::cassini {
 
-// What was stored before is visible to the device before what is stored after; also flushes
-// write-combining buffers.
+// Earlier stores become visible to the device before later ones; also flushes write-combining
+// buffers.
 inline void device_store_fence() {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();

@@ -17,7 +17,7 @@ CommandQueueView view_of(const CommandQueue& queue) {
                         .depth = ring - 1,  // one slot stays unused
                         .rings = queue.rings(),
                         .low_latency_rejected = status.num_write_cmds_rejected};
-  // A read pointer that no queue has: nothing can be said of the rest.
+  // An invalid read pointer: the other figures are unknown.
   if (status.rd_ptr >= kFirstSlot && status.rd_ptr < queue.slots()) {
     const unsigned written = (queue.write_unit() + 1) / 2;
     view.used = (written + ring - status.rd_ptr) % ring;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an endpoint and its NIC look like just now, for `lnetctl cassini show` and for people who
-// search a fault. Plain values; nothing is changed by looking. Cold: it allocates, and asks the
-// backend. By the shard that owns the endpoint.
+// The present state of an endpoint and its NIC, for `lnetctl cassini show` and for troubleshooting.
+// Plain values; reading changes nothing. Cold: allocates, and calls the backend. For the shard that
+// owns the endpoint.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ class EventQueue;
 
 struct CommandQueueView {
   unsigned hardware_index = 0;
-  // In slots of 64 bytes: what can be written at all, what the NIC has not run yet, what is left.
+  // In slots of 64 bytes: capacity, commands that the NIC has not run yet, free.
   unsigned depth = 0, used = 0, space = 0;
   std::uint64_t rings = 0;              // of the doorbell
   unsigned low_latency_rejected = 0;    // by the NIC
-  std::optional<ReturnCode> failed_by;  // nothing runs any more
+  std::optional<ReturnCode> failed_by;  // the queue has stopped
 };
 
 struct EventQueueView {
   unsigned number = 0;
-  unsigned depth = 0;        // slots of 64 bytes, the status slot not counted
+  unsigned depth = 0;        // slots of 64 bytes, without the status slot
   std::uint64_t bytes = 0;   // of its memory
-  std::uint64_t offset = 0;  // where the reader stands
-  // As the NIC wrote them last: at a threshold, or when it had to drop. It need not have.
+  std::uint64_t offset = 0;  // position of the reader
+  // As last written by the NIC: at a threshold, or when it dropped an event. May be missing.
   std::optional<unsigned> used, reserved;
   bool dropped = false;  // an event is lost
-  bool broken = false;   // what stands there cannot be an event
+  bool broken = false;   // an invalid event stands in the queue
 };
 
 struct ListEntryView {
@@ -47,9 +47,9 @@ struct ListEntryView {
   bool tagged = false;
   ListEntry::State state = ListEntry::State::kFree;
   std::uint32_t tag = 0;       // of tagged ones
-  std::uint32_t match_id = 0;  // who may use it
+  std::uint32_t match_id = 0;  // the peer that may use it
   std::uint32_t length = 0;
-  std::uint64_t told = 0;  // bytes that messages have filled
+  std::uint64_t told = 0;  // bytes of reported messages
   bool cancelling = false;
 };
 
@@ -62,13 +62,14 @@ struct QueuesView {
 
 struct EndpointView {
   Process own;
-  bool running = false;  // else the queues are being made anew
+  bool running = false;  // else the queues are being rebuilt
   bool link_up = false;
-  std::optional<QueuesView> queues;  // of one that is running
+  std::optional<QueuesView> queues;  // of a running direction
   unsigned operations = 0;           // under way
-  unsigned not_ready = 0;            // of them: wait to be posted again, for want of a buffer there
+  unsigned not_ready = 0;            // of these, waiting to be posted again because the peer had no
+                                     // buffer
   std::vector<ListEntryView> entries;
-  CounterView counters;  // good as long as the endpoint
+  CounterView counters;  // valid as long as the endpoint
 };
 
 [[nodiscard]] EndpointView inspect(const Endpoint& endpoint);

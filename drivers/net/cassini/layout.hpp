@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the device's structures are written down: one table per structure, a row per field (name,
-// byte, bit, width), from which come a plain struct, its encoder, its decoder and a walk by name.
-// Structures are little-endian 64-bit words; no field crosses a word.
+// Definition of the device's structures: one table per structure, a row per field (name, byte, bit,
+// width), from which follow a plain struct, its encoder, its decoder and a walk by name. Structures
+// are little-endian 64-bit words; no field crosses a word.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace plnet::cassini {
 
-// The narrowest unsigned type that holds so many bits.
+// The narrowest unsigned type with this many bits.
 template <unsigned Width>
 using UintOf = std::conditional_t<
     Width <= 8, std::uint8_t,
@@ -27,7 +27,7 @@ constexpr std::uint64_t ones(unsigned width) {
   return width == 64 ? ~0ULL : (1ULL << width) - 1;
 }
 
-// The word and the place in it of a field.
+// The word of a field and its place in it.
 template <unsigned Byte, unsigned Bit, unsigned Width>
 struct Field {
   static constexpr unsigned kWord = Byte / 8;
@@ -41,7 +41,7 @@ struct Field {
   static constexpr UintOf<Width> get(std::span<const std::uint64_t> words) {
     return static_cast<UintOf<Width>>(words[kWord] >> kShift & ones(Width));
   }
-  // Claims the field's bits; what was claimed before yields false.
+  // Claims the field's bits; false if one of them is already claimed.
   static constexpr bool claim(std::span<std::uint64_t> words, std::size_t bytes) {
     const std::uint64_t bits = ones(Width) << kShift;
     const bool free = (words[kWord] & bits) == 0 && Byte * 8 + Bit + Width <= bytes * 8;
@@ -50,7 +50,7 @@ struct Field {
   }
 };
 
-// Words in the order of the device. The whole structure or a part of it may be given.
+// Words in the device's order, of the whole structure or a part of it.
 template <std::size_t Bytes>
 using Words = std::array<std::uint64_t, (Bytes + 7) / 8>;
 

@@ -30,7 +30,7 @@ struct DeviceInfo {
   int uc_nic;
   unsigned pct_eq;
   unsigned version;
-  char description[16];  // of 16 letters: no end mark
+  char description[16];  // 16 characters without a terminating zero
   bool is_vf;
   unsigned system_type;
 };
@@ -45,7 +45,7 @@ static_assert(offsetof(DeviceInfo, is_vf) == 144);
 // `version`: the generation above the stepping.
 inline constexpr unsigned kGenerationShift = 4;
 
-struct DeviceList {  // the devices follow
+struct DeviceList {  // followed by the devices
   unsigned count;
 };
 inline constexpr std::size_t kDeviceListHead = 8;
@@ -88,7 +88,7 @@ inline constexpr std::uint32_t kMapPin = 1U << 0U, kMapWrite = 1U << 2U, kMapRea
 
 struct CommandQueue {
   unsigned size;
-  std::uint64_t* write_pointer;  // where the launch page begins
+  std::uint64_t* write_pointer;  // start of the launch page
   std::byte* window_64;
   std::byte* window_128_aligned;
   std::byte* window_128;
@@ -186,7 +186,7 @@ static_assert(offsetof(Service, id) == 64);
 inline constexpr std::uint8_t kRestrictedVnis = 1U << 1U, kRestrictedTrafficClasses = 1U << 2U,
                               kResourceLimits = 1U << 3U, kServiceEnabled = 1U << 4U;
 
-struct ServiceList {  // the services follow
+struct ServiceList {  // followed by the services
   unsigned count;
 };
 inline constexpr std::size_t kServiceListHead = 4;
@@ -199,7 +199,7 @@ struct ResourceUse {
 static_assert(sizeof(ResourceUse) == 24 && offsetof(ResourceUse, in_use) == 8);
 
 // X(member, result, arguments): cxil_<member>. Results are 0 or a negative errno. First the two
-// that name no object.
+// without an object argument.
 #define PLNET_LIBCXI_ENTRIES(X)           \
   X(get_device_list, int, (DeviceList**)) \
   X(open_device, int, (std::uint32_t, Device**))
@@ -243,7 +243,7 @@ static_assert(sizeof(ResourceUse) == 24 && offsetof(ResourceUse, in_use) == 8);
   X(evtq_resize_complete, int, (EventQueue*))                      \
   X(update_md, int, (Mapping*, void*, std::size_t, std::uint32_t))
 
-// Those that the driver calls.
+// The functions that the driver calls.
 struct Functions {
 // NOLINTBEGIN(bugprone-macro-parentheses): declarators take none
 #define PLNET_X(name, result, arguments) result(*name) arguments = nullptr;

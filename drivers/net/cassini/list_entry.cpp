@@ -10,8 +10,8 @@
 
 namespace plnet::cassini {
 
-// Flags as kfi_cxi sets them on its receives, but for op_get: kfilnd reads nobody's messages, so no
-// peer is let read what others have sent us.
+// Flags of kfi_cxi's receives, except op_get: kfilnd never reads messages remotely, so no peer may
+// read what others have sent.
 TargetCommand ListEntry::append(unsigned portal, unsigned buffer_id, unsigned min_free) const {
   TargetCommand command{
       .command = command_byte(CommandType::kQueue, SizeCode::k64, opcode::kAppend),
@@ -72,7 +72,7 @@ unsigned ListEntries::take() {
 }
 
 void ListEntries::give(unsigned id) {
-  PLNET_CHECK(find(id) != nullptr, "an entry is given back that was not taken");
+  PLNET_CHECK(find(id) != nullptr, "an entry in use is released");
   entries_[id - 1].state = ListEntry::State::kFree;
   free_[(free_head_ + free_.size() - in_use_) % free_.size()] = static_cast<std::uint16_t>(id);
   --in_use_;
@@ -106,10 +106,10 @@ void ListEntries::remove_tag(unsigned id) {
   const std::size_t mask = tags_.size() - 1;
   std::size_t hole = home_of(entries_[id - 1].tag);
   while (tags_[hole] != id) {
-    PLNET_CHECK(tags_[hole] != 0, "a tag is removed that was not there");
+    PLNET_CHECK(tags_[hole] != 0, "a removed tag exists");
     hole = (hole + 1) & mask;
   }
-  // Who stands behind and may stand here moves up, so that searches need no tombstones.
+  // Entries after the hole that may stand there move up, so that searches need no tombstones.
   for (std::size_t i = (hole + 1) & mask; tags_[i] != 0; i = (i + 1) & mask) {
     const std::size_t home = home_of(entries_[tags_[i] - 1U].tag);
     if (((i - home) & mask) < ((i - hole) & mask)) continue;

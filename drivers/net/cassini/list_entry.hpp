@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers that peers may reach, as entries of a portal's priority list. An entry is named by its
-// buffer id; a tagged one can be found by its tag.
+// Buffers that peers may access, as entries of a portal's priority list. An entry is identified by
+// its buffer id; a tagged one can be found by its tag.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 namespace plnet::cassini {
 
 inline constexpr unsigned kBufferIdMax = 65535;           // 0 means no buffer
-inline constexpr unsigned kMinFreeMax = (1U << 24U) - 1;  // bits of that field of an append
+inline constexpr unsigned kMinFreeMax = (1U << 24U) - 1;  // limit of that field of an append
 
 struct ListEntry {
   enum class State : std::uint8_t {
     kFree,
     kWaiting,  // to be appended: the queue, the portal or the NIC's pool had no room
-    kLinked,   // as far as we know
-    kDone,     // told; waits for the answer to an UNLINK before the id is used again
+    kLinked,   // as far as known
+    kDone,     // reported; waits for the answer to an UNLINK before the id is reused
   };
 
   State state = State::kFree;
@@ -29,9 +29,9 @@ struct ListEntry {
   bool peer_reads = false;  // of tagged ones
   bool cancelling = false;
   bool unlink_sent = false;
-  bool queued = false;  // stands in the list of what is to be done
+  bool queued = false;  // in the list of pending work
   bool auto_unlinked = false;
-  std::uint16_t backoff = 0;  // appends that failed in a row
+  std::uint16_t backoff = 0;  // consecutive failed appends
   unsigned lac = 0;
   std::uint32_t length = 0;
   std::uint32_t tag = 0;
@@ -39,14 +39,14 @@ struct ListEntry {
   std::uint32_t block = BlockPool::kNone;  // of the bounce pool
   std::uint64_t iova = 0;
   std::uint64_t cookie = 0;
-  // Of a multi-receive buffer: events come in any order, so it is finished when as many bytes have
-  // been told as lie before the end of the one that unlinked it.
+  // Of a multi-receive buffer: events come in any order, so it is finished when the reported bytes
+  // reach the end of the message that unlinked it.
   std::uint64_t told = 0;
   std::uint64_t total = 0;
   Instant due{};
   lnet::Payload payload{};
 
-  // An event with these match bits may be its.
+  // An event with these match bits may belong to this entry.
   [[nodiscard]] bool matches(std::uint64_t bits) const;
   [[nodiscard]] TargetCommand append(unsigned portal, unsigned buffer_id, unsigned min_free) const;
   [[nodiscard]] static TargetCommand unlink(unsigned portal, unsigned buffer_id);
@@ -56,10 +56,10 @@ class ListEntries {
  public:
   explicit ListEntries(unsigned capacity);
 
-  // 0: none free. Ids come round in turn, so that a late event does not meet a new buffer.
+  // 0: none free. Ids rotate, so that a late event does not meet a new buffer.
   [[nodiscard]] unsigned take();
   void give(unsigned id);
-  // Null: an id that is not in use.
+  // Null: the id is not in use.
   [[nodiscard]] ListEntry* find(unsigned id);
   [[nodiscard]] unsigned in_use() const { return in_use_; }
   [[nodiscard]] unsigned capacity() const { return static_cast<unsigned>(entries_.size()); }

@@ -23,7 +23,7 @@ PageMemory::PageMemory(std::size_t bytes) {
   const std::size_t size = page_bytes(bytes);
   void* const at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return;
-  // Fewer translations for the device if the kernel can; nothing depends on it.
+  // Saves translations in the device if the kernel has huge pages; nothing depends on it.
   (void)madvise(at, size, MADV_HUGEPAGE);
   bytes_ = {static_cast<std::byte*>(at), size};
 }
@@ -93,7 +93,7 @@ std::uint32_t BlockPool::take() {
 }
 
 void BlockPool::give(std::uint32_t block) {
-  PLNET_CHECK(free_.size() < free_.capacity(), "more blocks come back than were lent");
+  PLNET_CHECK(free_.size() < free_.capacity(), "more blocks are returned than were lent");
   free_.push_back(block);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory as the NIC names it: arenas registered once, and blocks of our own for what is in none.
+// Memory in the NIC's terms: arenas registered once, and own blocks for memory in no arena.
 #pragma once
 
 #include <array>
@@ -31,18 +31,18 @@ class PageMemory {
   PageMemory(const PageMemory&) = delete;
   PageMemory& operator=(const PageMemory&) = delete;
 
-  // Empty if there was no memory.
+  // Empty if allocation failed.
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
-  // The pages outlive this object: somebody else may still write to them.
+  // The pages outlive this object: the device may still write to them.
   void abandon() { bytes_ = {}; }
 
  private:
   std::span<std::byte> bytes_;
 };
-// Up to whole pages.
+// Rounded up to whole pages.
 [[nodiscard]] std::size_t page_bytes(std::size_t bytes);
 
-// Where the device finds what the arenas hold. An arena that could not be registered is bounced.
+// Device addresses of the arenas. An arena that could not be registered is bounced.
 class ArenaMap {
  public:
   // Start-up only.
@@ -52,7 +52,7 @@ class ArenaMap {
     const Mapping& map = maps_[at.arena];
     return DeviceAddress{.iova = map.iova + at.offset, .lac = map.lac};
   }
-  // Of a payload that is one piece to the device. Nothing: it must be bounced.
+  // For a payload that is contiguous for the device. Nothing: it must be bounced.
   [[nodiscard]] std::optional<DeviceAddress> contiguous(const lnet::Payload& payload) const;
 
  private:
@@ -80,7 +80,7 @@ class BlockPool {
  private:
   std::span<std::byte> memory_;
   std::uint32_t block_bytes_;
-  std::vector<std::uint32_t> free_;  // never grows beyond what it starts with
+  std::vector<std::uint32_t> free_;  // never grows beyond its initial size
 };
 
 }  // namespace plnet::cassini

@@ -6,7 +6,7 @@
 namespace plnet::cassini {
 
 void PortalTable::read_drops() {
-  // Cold: a portal that is disabled receives nothing anyway.
+  // Cold: a disabled portal receives nothing anyway.
   const auto status = backend_->portal_status(portal_.handle);
   if (!status) stats_->add(CassiniCounters::Id::kBackendFailures);
   drop_count_ = status ? status->drop_count : kIgnoreDrops;
@@ -26,7 +26,7 @@ void PortalTable::poll(CommandQueue& targets, Instant now) {
   if (asked_) {
     stats_->add(CassiniCounters::Id::kPortalAskedAgain);
     asked_ = false;
-    if (state_ != PortalState::kReset) read_drops();  // they went on
+    if (state_ != PortalState::kReset) read_drops();  // drops continued meanwhile
   }
   const SetStateCommand command{
       .command = command_byte(CommandType::kQueue, SizeCode::k64, opcode::kSetState),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One portal table entry and what state it is in. The NIC may disable it (flow control, an error);
-// it is enabled again with the count of what was dropped meanwhile.
+// One portal table entry and its state. The NIC may disable it (flow control, an error); it is
+// enabled again with the count of messages dropped meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class PortalTable {
       : portal_(portal), backend_(&backend), stats_(&stats) {}
 
   void on_state_change(const StateChangeEvent& event, Instant now);
-  // Sends SETSTATE if the portal is to be enabled and that has not been asked for lately.
+  // Sends SETSTATE if the portal must be enabled and no recent request is pending.
   void poll(CommandQueue& targets, Instant now);
 
   [[nodiscard]] bool enabled() const { return state_ == PortalState::kEnabled; }
@@ -30,10 +30,11 @@ class PortalTable {
   [[nodiscard]] PortalHandle handle() const { return portal_.handle; }
 
  private:
-  // Between two tries: drops go on while the portal is disabled, so a try may come too late.
+  // Between two tries: drops continue while the portal is disabled, so a try may have an outdated
+  // count.
   static constexpr Duration kRetry = std::chrono::microseconds(50);
 
-  // An answer that takes longer does not come any more. Asking twice does no harm.
+  // Time after which an answer is regarded as lost. A second request is harmless.
   static constexpr Duration kAnswerTime = std::chrono::seconds(1);
 
   void read_drops();
@@ -43,7 +44,7 @@ class PortalTable {
   Stats* stats_ = nullptr;
   PortalState state_ = PortalState::kReset;
   bool asked_ = false;
-  std::uint32_t drop_count_ = kIgnoreDrops;  // as enabled first
+  std::uint32_t drop_count_ = kIgnoreDrops;  // of the first enabling
   Instant due_{};                            // of the next try
 };
 

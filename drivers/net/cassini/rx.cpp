@@ -29,7 +29,7 @@ void Receiver::attach(const CommandQueue& commands, const EventQueue& events,
 }
 
 unsigned Receiver::min_free() const {
-  // Rounded up: with less than the longest message left a buffer must go.
+  // Rounded up: a buffer with less room than the longest message must be unlinked.
   const std::uint64_t unit = 1ULL << limits_.min_free_shift;
   return static_cast<unsigned>((limits_.message_bytes_max + unit - 1) >> limits_.min_free_shift);
 }
@@ -60,12 +60,13 @@ Result<void> Receiver::post_tagged(Process from, kfilnd::Tag tag, bool peer_read
   if (context_.receive_failed || tagged_ >= limits_.tagged_max) return refuse(Errc::kAgain);
   std::uint32_t block = BlockPool::kNone;
   std::optional<DeviceAddress> at = context_.map.contiguous(buffer);
-  // The device knows no empty entries: an empty buffer is one byte that nobody misses.
+  // The device has no empty entries: an empty buffer is represented by one spare byte.
   if (buffer.empty()) at = blocks_.address(blocks_.spare);
   if (!at) {
     if (buffer.length > blocks_.bulk.block_bytes()) return std::unexpected(Errc::kTooBig);
     if (blocks_.bulk.block_count() == 0) return std::unexpected(Errc::kNotSupported);
-    // Half of them is for what peers ask of us: that ends by itself, a buffer laid open does not.
+    // Half of the blocks are reserved for operations that peers request: those end by themselves,
+    // exposed buffers do not.
     if (blocks_.bulk.free_count() <= blocks_.bulk.block_count() / 2) return refuse(Errc::kAgain);
     block = blocks_.bulk.take();
     PLNET_CHECK(block != BlockPool::kNone, "more than half of them are free");
@@ -102,7 +103,7 @@ Result<void> Receiver::post_multi_receive(const Fragment& buffer, std::uint64_t 
   if (context_.shut_down) return std::unexpected(Errc::kShutdown);
   if (buffer.length < limits_.message_bytes_max) return std::unexpected(Errc::kInvalid);
   const auto at = context_.map.find(buffer.at);
-  // What a buffer takes in is told in place: there is nothing to bounce through.
+  // Received messages are reported in place, so bouncing is impossible.
   if (!at) return std::unexpected(Errc::kInvalid);
   if (buffer.length > limits_.bytes_max) return std::unexpected(Errc::kTooBig);
   const bool has_room =
@@ -157,15 +158,15 @@ void Receiver::work() {
   if (work_.empty() || context_.now < next_due_) return;
   next_due_ = Instant::max();
   unsigned done = 0;
-  std::size_t kept = 0;  // in their order: buffers are to be filled in turn
+  std::size_t kept = 0;  // in their order: buffers are filled in turn
   for (std::size_t i = 0; i < work_.size(); ++i) {
     const std::uint16_t id = work_[i];
     ListEntry& entry = *entries_.find(id);
-    // What can only wait for the portal takes nobody's turn.
+    // Entries that wait for the portal do not count against the limit of work.
     const bool held = entry.state == State::kWaiting && !entry.cancelling && !portal_.enabled();
     if (!held && entry.due <= context_.now && done < kWorkMax) {
       ++done;
-      // Off the list first: what is done may end the entry and give its id away.
+      // Off the list first: the work may end the entry and release its id.
       entry.queued = false;
       if (work_on(id, entry)) continue;
       entry.queued = true;
@@ -196,11 +197,11 @@ void Receiver::end(unsigned id, ListEntry& entry, const FabricCompletion& comple
   }
   context_.completions.push(completion);
   entry.state = State::kDone;
-  // An UNLINK that is under way names this id: until it is answered the id may not come again.
+  // A pending UNLINK names this id: it must not be reused before the answer.
   if (!entry.unlink_sent) release(id, entry);
 }
 
-// No peer reaches the memory any more, and none has had its turn.
+// No peer accesses the memory any more, and none has used it.
 void Receiver::taken_back(unsigned id, ListEntry& entry) {
   FabricCompletion completion{.event = FabricEvent::kTaggedCancelled, .cookie = entry.cookie};
   if (entry.tagged) {
@@ -250,7 +251,7 @@ void Receiver::abort(Errc why) {
                            entry.cookie, why));
     }
   });
-  PLNET_CHECK(work_.empty(), "nothing is left to be done to entries that are gone");
+  PLNET_CHECK(work_.empty(), "released entries have no pending work");
   next_due_ = Instant::max();
   commands_ = {};
   events_ = {};

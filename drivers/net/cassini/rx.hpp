@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What other NICs do to this shard's memory: messages into multi-receive buffers, and one operation
-// into each tagged buffer.
+// Accesses of other NICs to this shard's memory: messages into multi-receive buffers, and one
+// operation on each tagged buffer.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace plnet::cassini {
 struct RxLimits {
   unsigned tagged_max = 1024;
   unsigned buffers_max = 64;    // multi-receive
-  std::uint64_t bytes_max = 0;  // of these together: there is room for as many events
+  std::uint64_t bytes_max = 0;  // of these together; bounds the number of events
   std::uint32_t message_bytes_max = 4096;
   unsigned min_free_shift = 0;  // the device's
 };
@@ -31,16 +31,16 @@ class Receiver {
   [[nodiscard]] Result<void> cancel_tagged(kfilnd::Tag tag);
   [[nodiscard]] Result<void> post_multi_receive(const Fragment& buffer, std::uint64_t cookie);
 
-  // The queues and the portal are there, again.
+  // The queues and the portal exist (again).
   void attach(const CommandQueue& commands, const EventQueue& events, const PortalTable& portal);
-  // Takes in what has ended: at most so many events.
+  // Processes up to `limit` events.
   unsigned poll(unsigned limit);
-  // Posts what waits for its time, and rings for everything that was posted.
+  // Posts entries whose time has come, and rings for everything that was posted.
   void flush();
   [[nodiscard]] Instant next_deadline() const { return next_due_; }
-  // Takes back everything that no peer has taken.
+  // Cancels all buffers that no peer has used.
   void shut_down();
-  // Ends everything: the NIC reaches none of it any more.
+  // Ends everything: the NIC accesses none of it any more.
   void abort(Errc why);
   [[nodiscard]] unsigned in_use() const { return entries_.in_use(); }
   [[nodiscard]] const PortalTable& portal() const { return portal_; }
@@ -50,11 +50,11 @@ class Receiver {
 
  private:
   static constexpr unsigned kWorkMax = 64;  // appends and unlinks of one turn
-  // Pauses before an append that found no place is tried again.
+  // Pauses before a failed append is repeated.
   static constexpr Duration kPauseMin = std::chrono::microseconds(50);
   static constexpr unsigned kPauseDoublings = 8;
 
-  // What a PUT or GET event says, whatever its size.
+  // The fields of a PUT or GET event, for both event sizes.
   struct Arrival {
     EventType type = EventType::kNull;
     ReturnCode code = ReturnCode::kNoEvent;
@@ -94,10 +94,11 @@ class Receiver {
   unsigned tagged_ = 0;
   unsigned buffers_ = 0;
   std::uint64_t bytes_ = 0;  // of them
-  // Ids of entries to append or unlink. Each stands here once, so it never holds more than exist.
+  // Ids of entries to append or unlink. Each is listed once, so the list is bounded by their
+  // number.
   std::vector<std::uint16_t> work_;
   Instant next_due_ = Instant::max();
-  bool events_lost_ = false;  // told once
+  bool events_lost_ = false;  // reported once
 };
 
 }  // namespace plnet::cassini

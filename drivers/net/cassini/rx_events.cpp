@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the events of the receive queue mean to the entries that they name.
+// The effects of the receive queue's events on their entries.
 #include <algorithm>
 
 #include "drivers/net/cassini/rx.hpp"
@@ -23,31 +23,31 @@ void Receiver::on_link(unsigned id, ListEntry& entry, ReturnCode code) {
 void Receiver::on_unlink(unsigned id, ListEntry& entry, const TargetLongEvent& event,
                          ReturnCode code) {
   if (event.auto_unlinked != 0 || !entry.unlink_sent) {
-    context_.stats.add(Id::kStrangeEvents);  // switched off in every entry
+    context_.stats.add(Id::kStrangeEvents);  // disabled in every entry
     return;
   }
   entry.unlink_sent = false;
   if (entry.state == State::kDone) {
     release(id, entry);
   } else if (entry.state == State::kWaiting) {
-    taken_back(id, entry);  // the NIC had never taken it up
+    taken_back(id, entry);  // the NIC had never linked it
   } else if (code == ReturnCode::kOk) {
-    if (entry.tagged) {  // used once, and not yet: nobody has begun
+    if (entry.tagged) {  // used once, and not yet: no peer has begun
       taken_back(id, entry);
       return;
     }
-    // Part of a message may still be on its way in: after this call it is not. Cold, and rare.
+    // Part of a message may still be arriving; not after this call. Cold, and rare.
     const auto cut = backend_.invalidate_entry(portal_.handle(), id,
                                                static_cast<unsigned>(PortalList::kPriority));
     if (!cut) {
-      // Nobody can say that the memory is ours again: make the NIC forget all of it.
+      // The memory may still be written: rebuild the queues so that the NIC forgets all of it.
       context_.stats.add(Id::kBackendFailures);
       context_.receive_failed = true;
       return;
     }
     taken_back(id, entry);
   } else {
-    context_.stats.add(Id::kLateCancels);  // a peer was first: its event comes
+    context_.stats.add(Id::kLateCancels);  // a peer was first: its event will come
   }
 }
 
@@ -58,7 +58,7 @@ void Receiver::on_message(unsigned id, ListEntry& entry, const Arrival& arrival)
   entry.told += arrival.length;
   if (arrival.auto_unlinked) {
     entry.auto_unlinked = true;
-    // Whatever the operation was, it took this room; others before it may still be under way.
+    // The operation took this room in any case; earlier ones may still be under way.
     entry.total = in_range ? offset + arrival.length : entry.told;
   }
   const bool sane = in_range && arrival.type == EventType::kPut;
@@ -94,7 +94,7 @@ void Receiver::on_tagged(unsigned id, ListEntry& entry, const Arrival& arrival) 
   } else {
     completion.event =
         arrival.type == EventType::kGet ? FabricEvent::kTaggedRead : FabricEvent::kTaggedWritten;
-    // A peer that goes the wrong way, or more of it than the buffer holds.
+    // An operation in the wrong direction, or longer than the buffer.
     if (!rma || entry.peer_reads != (arrival.type == EventType::kGet))
       completion.status = std::unexpected(Errc::kProtocol);
     if (arrival.length < arrival.wanted || arrival.length > entry.payload.length)
@@ -116,7 +116,7 @@ void Receiver::on_tagged(unsigned id, ListEntry& entry, const Arrival& arrival) 
 }
 
 void Receiver::on_arrival(unsigned id, ListEntry& entry, const Arrival& arrival) {
-  // Ids come again soon, so an id alone does not say whose event it is.
+  // Ids are reused soon, so an id alone does not identify the entry of an event.
   if (entry.state != State::kLinked || !entry.matches(arrival.match_bits)) {
     context_.stats.add(Id::kStaleEvents);
   } else if (entry.tagged) {

@@ -8,8 +8,8 @@
 namespace plnet::cassini {
 
 // clang-format off: a row a field
-// Slot 0 of a command queue. A return code other than OK: that command failed, and nothing runs any
-// more.
+// Slot 0 of a command queue. With a return code other than OK that command failed, and the queue
+// has stopped.
 #define PLNET_CASSINI_COMMAND_QUEUE_STATUS(X) \
   X(rd_ptr, 0x00, 0, 16) \
   X(num_write_cmds_rejected, 0x02, 0, 16) \
@@ -20,7 +20,7 @@ namespace plnet::cassini {
   X(ll_disabled, 0x07, 7, 1)
 PLNET_CASSINI_LAYOUT(CommandQueueStatus, 8, PLNET_CASSINI_COMMAND_QUEUE_STATUS);
 
-// Slot 0 of an event queue. A snapshot holds if both copies of the time agree.
+// Slot 0 of an event queue. A snapshot is consistent if both copies of the time agree.
 #define PLNET_CASSINI_EVENT_QUEUE_STATUS(X) \
   X(timestamp_ns_cpy, 0x00, 0, 30) \
   X(timestamp_sec_cpy, 0x08, 0, 48) \
@@ -36,7 +36,7 @@ PLNET_CASSINI_LAYOUT(CommandQueueStatus, 8, PLNET_CASSINI_COMMAND_QUEUE_STATUS);
   X(timestamp_sec, 0x38, 0, 48)
 PLNET_CASSINI_LAYOUT(EventQueueStatus, 64, PLNET_CASSINI_EVENT_QUEUE_STATUS);
 
-// What the reader stores to the software-state doorbell.
+// The value that the reader stores to the software-state doorbell.
 #define PLNET_CASSINI_EVENT_QUEUE_ACK(X) \
   X(rd_ptr, 0x00, 0, 26) \
   X(reading_buffer_b, 0x03, 7, 1) \

@@ -9,7 +9,7 @@ namespace plnet::cassini {
 
 namespace {
 
-// " name=0x1f" for every field that is not zero; the rest goes without saying.
+// " name=0x1f" for every non-zero field.
 template <class Layout>
 void add_fields(std::string& line, const Layout& layout) {
   Layout::each(layout, [&line](const char* name, auto value) {

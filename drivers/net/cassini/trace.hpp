@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands and events in words, a line each, for debugging and for tests that fail.
+// Commands and events as text, a line each, for debugging and for failing tests.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace plnet::cassini {
 class Tracer {
  public:
   virtual ~Tracer() = default;
-  // As it was written into the queue of this hardware index.
+  // A command as written to the queue of this hardware index.
   virtual void command(unsigned queue, std::span<const std::uint64_t> words) = 0;
-  // As it was read from the event queue of this number.
+  // An event as read from the event queue of this number.
   virtual void event(unsigned queue, const Event& event) = 0;
 };
 

@@ -25,7 +25,7 @@ void Transmitter::attach(const CommandQueue& commands, const EventQueue& events)
 
 Result<std::uint32_t> Transmitter::take() {
   if (context_.shut_down) return std::unexpected(Errc::kShutdown);
-  // Room in the queue first, so that nothing has to be taken back.
+  // Checks the room in the queue first, so that nothing must be undone.
   if (context_.transmit_failed || free_.empty() || !commands_.has_room(SizeCode::k64)) {
     context_.stats.add(Id::kRefused);
     return std::unexpected(Errc::kAgain);
@@ -169,7 +169,7 @@ Result<void> Transmitter::write(const Request& request, kfilnd::Tag tag,
 Result<void> Transmitter::answer(const Request& request, kfilnd::Tag tag, std::uint64_t data) {
   const auto index = take();
   if (!index) return std::unexpected(index.error());
-  const DeviceAddress at = blocks_.address(blocks_.spare);  // of nothing
+  const DeviceAddress at = blocks_.address(blocks_.spare);  // the address of an empty operation
   return post(*index, request,
               {.command = kPutByte,
                .lac = static_cast<std::uint8_t>(at.lac),
@@ -192,9 +192,10 @@ void Transmitter::finish(std::uint32_t index, Result<void> status) {
   give(index);
 }
 
-// No buffer, or a portal that is not enabled yet or disabled for a while (the kernel gives up at
-// once in the latter case). Nothing was moved, so it can be posted again as it is. Tagged buffers
-// are laid open before they are asked for: only a peer's own late append makes one of them missing.
+// The peer had no buffer, or its portal is not enabled yet or disabled for a while (the kernel
+// gives up at once in the latter case). No data was moved, so the operation can be repeated. Tagged
+// buffers are posted before peers are asked to use them, so one is missing only because of the
+// peer's own late append.
 bool Transmitter::may_wait(const Operation& operation, ReturnCode code) const {
   if (context_.shut_down || context_.transmit_failed) return false;
   if (context_.now >= operation.deadline) return false;
@@ -224,7 +225,7 @@ void Transmitter::on_done(std::uint32_t index, const Event& event, const Initiat
     finish(index, std::unexpected(errc_of(event.code)));
     return;
   }
-  // The peer's buffer was smaller than what was asked for.
+  // The peer's buffer was smaller than the request.
   if (decoded.mlength < operation.length) {
     finish(index, std::unexpected(Errc::kTooBig));
     return;
@@ -261,7 +262,7 @@ void Transmitter::repost() {
   for (unsigned i = 0; i < kRepostsMax && next_deadline() <= context_.now; ++i) {
     const std::uint32_t index = waiting_.front();
     Operation& operation = operations_[index];
-    // The peer answers, and matches, the address that we have now.
+    // The peer answers, and matches, our present address.
     DmaCommand command = DmaCommand::decode(operation.command);
     command.initiator = match_id(context_.own, context_.pid_bits);
     operation.command = command.encode();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this shard asks of other NICs: messages, and reads, writes and answers of tagged buffers.
+// Requests of this shard to other NICs: messages, and reads, writes and answers of tagged buffers.
 // Every operation is one DMA command and ends with its ACK or REPLY.
 #pragma once
 
@@ -26,16 +26,16 @@ struct Blocks {
 
   BlockPool messages;
   BlockPool bulk;
-  std::span<std::byte> spare;  // a few bytes for the ends of empty operations
-  Mapping mapping;             // of the memory that both are in
+  std::span<std::byte> spare;  // a few bytes for empty operations
+  Mapping mapping;             // of the memory of both
 };
 
 struct TxLimits {
   unsigned operations_max = 1024;
-  // How long a peer without a buffer is asked again. The kernel's 0.5 ms fails a sender whenever
-  // the receiver is held up once; kfilnd's own timeouts are far above this.
+  // Time of repeating a request to a peer without a buffer. With the kernel's 0.5 ms a sender fails
+  // whenever the receiver stalls briefly; kfilnd's own timeouts are far longer.
   Duration not_ready_time = std::chrono::milliseconds(500);
-  // The same of a tagged buffer, as long as the kernel: its tag may soon name another one.
+  // The same for a tagged buffer, as in the kernel: its tag may soon name another one.
   Duration remote_not_ready_time = std::chrono::microseconds(500);
 };
 
@@ -56,42 +56,42 @@ class Transmitter {
                                    const lnet::Payload& from);
   [[nodiscard]] Result<void> answer(const Request& request, kfilnd::Tag tag, std::uint64_t data);
 
-  // The queues are there, again.
+  // The queues exist (again).
   void attach(const CommandQueue& commands, const EventQueue& events);
-  // Takes in what has ended: at most so many events.
+  // Processes up to `limit` events.
   unsigned poll(unsigned limit);
-  // Posts what waits for its time, and rings for everything that was posted.
+  // Posts operations whose time has come, and rings for everything that was posted.
   void flush();
-  // Of what waits to be posted once more; Instant::max() if nothing does.
+  // The time of the next repetition; Instant::max() if none waits.
   [[nodiscard]] Instant next_deadline() const {
     return waiting_.empty() ? Instant::max() : operations_[waiting_.front()].due;
   }
-  // Ends what waits; what is under way ends by its event.
+  // Ends waiting operations; those under way end by their events.
   void shut_down();
-  // After a failure: ends what the NIC has not begun. True: what it had begun has ended too.
+  // After a failure: ends operations that the NIC has not begun. True: begun ones have ended too.
   [[nodiscard]] bool drain(Errc why);
-  // What has still not ended is kept out of use with its memory. Told is only what was copied: the
-  // memory of the others must stay put, so that their completions never come.
+  // Operations that have still not ended stay out of use with their memory. Only copied ones are
+  // reported: the memory of the others must not be reused, so their completions never come.
   void quarantine(Errc why);
-  // The queues are gone.
+  // The queues have been destroyed.
   void detach();
-  // Not told yet.
+  // Not reported yet.
   [[nodiscard]] unsigned in_flight() const { return in_flight_; }
   [[nodiscard]] const CommandQueue& commands() const { return commands_; }
   [[nodiscard]] const EventQueue& events() const { return events_; }
-  // Wait to be posted once more.
+  // Waiting to be repeated.
   [[nodiscard]] unsigned not_ready() const { return static_cast<unsigned>(waiting_.size()); }
 
  private:
-  // First and longest pause before a peer without a buffer is asked again.
+  // First and longest pause before a request to a peer without a buffer is repeated.
   static constexpr Duration kPauseMin = std::chrono::microseconds(20);
   static constexpr Duration kPauseMax = std::chrono::milliseconds(10);
-  static constexpr unsigned kRepostsMax = 64;  // of one turn
+  static constexpr unsigned kRepostsMax = 64;  // in one turn
 
   struct Operation {
     DmaCommand::Words command{};
     std::uint64_t cookie = 0;
-    std::uint64_t end = 0;  // of its command in the queue
+    std::uint64_t end = 0;  // position of its command's end in the queue
     Instant deadline{};
     Instant due{};
     lnet::Payload sink{};  // of a bounced read
@@ -99,10 +99,10 @@ class Transmitter {
     std::uint32_t block = BlockPool::kNone;
     std::uint32_t generation = 0;
     Duration pause{};
-    bool message = false;  // the block is a message's, and the end is told as kSent
+    bool message = false;  // the block belongs to a message, and its end is reported as kSent
     bool in_use = false;
     bool waiting = false;
-    bool direct = false;  // the NIC works on the payload's own memory
+    bool direct = false;  // the NIC accesses the payload's own memory
     bool quarantined = false;
   };
 

@@ -40,14 +40,14 @@ Allocations::Allocations(Gate& gate, std::vector<Nic*> devices)
 
 Allocations::~Allocations() {
   const Gate::Held held(gate_);
-  // Last made, first destroyed: nothing is in use any more when its turn comes. Except the memory
-  // that an event queue has moved to, which waits for the next round.
+  // In reverse order of creation: each object is then unused. An exception is the memory that an
+  // event queue has moved to, which waits for the next round.
   while (!live_.empty()) {
     const std::size_t before = live_.size();
     for (std::size_t i = before; i-- > 0;) {
       if (live_[i]->release()) live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    PLNET_CHECK(live_.size() < before, "something can always go");
+    PLNET_CHECK(live_.size() < before, "some object can always be destroyed");
   }
 }
 

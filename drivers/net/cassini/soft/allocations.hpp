@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects that one process has allocated from software NICs. Several processes may share the NICs
-// of one fabric, behind its gate.
+// Objects that one process has allocated on software NICs. Several processes may share the NICs of
+// one fabric, protected by its gate.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class Allocation;
 
 class Allocations {
  public:
-  // The devices are cxi0, cxi1, … in this order. All of that lives longer.
+  // The devices are cxi0, cxi1, … in this order. Gate and devices outlive this object.
   Allocations(Gate& gate, std::vector<Nic*> devices);
-  // Gives back what is left.
+  // Releases the remaining objects.
   ~Allocations();
   Allocations(const Allocations&) = delete;
   Allocations& operator=(const Allocations&) = delete;
 
-  // libcxi's calls that name no object.
+  // libcxi's calls without an object argument.
   [[nodiscard]] int get_device_list(libcxi::DeviceList** list);
   [[nodiscard]] int open_device(std::uint32_t id, libcxi::Device** device);
 
@@ -39,10 +39,10 @@ class Allocations {
 
   Gate& gate_;
   std::vector<Nic*> devices_;
-  std::vector<std::unique_ptr<Allocation>> live_;  // in the order of their making
+  std::vector<std::unique_ptr<Allocation>> live_;  // in the order of their creation
 };
 
-// One of them. Derived classes are also the structure that libcxi shows of the object.
+// One allocated object. Derived classes are also the structure that libcxi exposes of it.
 class Allocation {
  public:
   Allocation(Allocations& all, Nic& on, std::uint32_t number) : nic(on), key(number), all_(all) {}
@@ -51,7 +51,7 @@ class Allocation {
   Allocation& operator=(const Allocation&) = delete;
 
   [[nodiscard]] Gate& gate() { return all_.gate_; }
-  // Another object on the same NIC, which is `number` there. With the gate held.
+  // Adds another object on the same NIC, with `number` there. The gate is held.
   template <class Object>
   [[nodiscard]] Object& add(std::uint32_t number) {
     auto made = std::make_unique<Object>(all_, nic, number);
@@ -59,13 +59,13 @@ class Allocation {
     all_.live_.push_back(std::move(made));
     return object;
   }
-  // 0, and it is gone, or a negative errno.
+  // 0 if it was destroyed, or a negative errno.
   [[nodiscard]] int destroy();
-  // Gives it back to the NIC.
+  // Returns the object to the NIC.
   [[nodiscard]] virtual Made<void> release() = 0;
 
   Nic& nic;
-  const std::uint32_t key;  // of the object on its NIC
+  const std::uint32_t key;  // number of the object on its NIC
 
  private:
   Allocations& all_;

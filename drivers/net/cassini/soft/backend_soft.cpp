@@ -8,7 +8,7 @@
 namespace plnet::cassini::soft {
 namespace {
 
-// All but the entries, which are this process's.
+// All functions but the entries, which belong to this process.
 libcxi::Functions functions() {
   libcxi::Functions call;
 #define PLNET_X(name, result, arguments) call.name = libcxi::cxil_##name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The driver's backend on software NICs of this process. Several backends may share one fabric:
-// each is a process of its own as far as objects go.
+// each has its objects like a process of its own.
 #pragma once
 
 #include <string>
@@ -15,21 +15,21 @@ namespace plnet::cassini::soft {
 
 class SoftBackend final : public LibcxiBackend {
  public:
-  // The devices are cxi0, cxi1, … in this order. The fabric lives longer.
+  // The devices are cxi0, cxi1, … in this order. The fabric outlives the backend.
   SoftBackend(Fabric& fabric, std::vector<Nic*> devices)
       : SoftBackend(fabric.gate(), std::move(devices)) {}
-  // NICs that something else steps, behind this gate.
+  // For NICs that are stepped elsewhere, behind this gate.
   SoftBackend(Gate& gate, std::vector<Nic*> devices);
 
   void refresh() override {}
   [[nodiscard]] Allocated<LinkSeen> link(DeviceHandle device) override;
   [[nodiscard]] std::vector<Statistic> statistics(DeviceHandle device) override;
-  // More that is counted beside a device and outlives this: by its retry handler, its wire, …
+  // Further counters of a device, which outlive this object: of its retry handler, its wire, …
   void add_statistics(unsigned device, std::string group, const CounterView& counters) {
     groups_.push_back({device, std::move(group), counters});
   }
 
-  // Objects that are not destroyed yet.
+  // Objects not yet destroyed.
   [[nodiscard]] std::size_t objects() const { return allocations_.count(); }
 
  private:

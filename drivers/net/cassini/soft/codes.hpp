@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers that commands, events and status blocks carry (shs-cassini-headers: cxi_prov_hw.h,
+// Numbers in commands, events and status blocks (shs-cassini-headers: cxi_prov_hw.h,
 // cassini_user_defs.h), and the limits of the device.
 #pragma once
 
@@ -102,7 +102,7 @@ enum class ReturnCode : std::uint8_t {
   kResourceBusy = 60,
   kTrsPendRsp = 62,
 };
-inline constexpr unsigned kReturnCodeMax = 63;  // six bits wherever one is told
+inline constexpr unsigned kReturnCodeMax = 63;  // the field has six bits everywhere
 
 enum class StateChangeReason : std::uint8_t {
   kEqFull = 0,
@@ -134,16 +134,16 @@ enum EqFlags : std::uint64_t {
 struct Limits {
   unsigned transmit_queues = 1024;
   unsigned target_queues = 512;  // hardware index from 1024
-  unsigned event_queues = 2048;  // 0 is none
-  unsigned portals = 2048;       // 0 is not handed out
-  unsigned counters = 2048;      // 0 is none
+  unsigned event_queues = 2048;  // 0 means none
+  unsigned portals = 2048;       // 0 is not used
+  unsigned counters = 2048;      // 0 means none
   unsigned address_contexts = 1024;
   unsigned resource_groups = 256;
   unsigned list_entries = 65536;
   unsigned triggered = 2048;  // TLE
   unsigned profiles = 16;     // per resource group
   unsigned service_vnis = 4;
-  unsigned mappings = 65536;       // the model's own
+  unsigned mappings = 65536;       // the model's own limit
   unsigned message_states = 2048;  // MST
 };
 inline constexpr unsigned kAddressContextsPerGroup = 8;
@@ -161,11 +161,11 @@ inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr unsigned kReservedEventSlots = 2;
 inline constexpr unsigned kReservedFlowControlMax = 16383;
 
-// match_id: pid above the 20-bit NIC address.
+// match_id: the pid above the 20-bit NIC address.
 constexpr std::uint32_t match_id(unsigned pid, std::uint32_t nic, unsigned pid_bits = kPidBits) {
   return static_cast<std::uint32_t>(std::uint64_t{pid} << (32 - pid_bits)) | (nic & kNicAddressAny);
 }
-// endpoint_defined: 12 bits of PID and of the upper bits of the portal index.
+// endpoint_defined: 12 bits, of the PID and the upper bits of the portal index.
 inline constexpr unsigned kIndexExtBits = 5;
 constexpr unsigned endpoint_defined(unsigned pid, unsigned index, unsigned pid_bits = kPidBits) {
   return ((index >> kIndexExtBits) << pid_bits) + pid;

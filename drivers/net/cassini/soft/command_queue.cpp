@@ -12,7 +12,7 @@
 namespace plnet::cassini::soft {
 namespace {
 
-// The process may be writing the first of them.
+// Compares word by word: the process may be writing the first of them.
 bool same_slot(const std::byte* window, const std::byte* ring) {
   for (unsigned i = 0; i < kSlotBytes; i += 8) {
     auto* const word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(window + i));
@@ -26,7 +26,7 @@ unsigned size_code_of(unsigned bytes) {
   return bytes <= 32 ? 0 : bytes <= 64 ? 1 : bytes <= 128 ? 2 : 3;
 }
 
-// What the command's opcode says about its size; false: no such command on this queue.
+// Checks the size against the command's opcode; kIllegalOp: no such command.
 ReturnCode size_of(const CommandView& command, unsigned size_code) {
   const auto want = [&](unsigned code) {
     return size_code == code ? ReturnCode::kOk : ReturnCode::kCmdInvalidArg;
@@ -43,7 +43,7 @@ ReturnCode size_of(const CommandView& command, unsigned size_code) {
     if (opcode == DmaOpcode::kPut)
       return length >= 16 && length <= 240 ? want(size_code_of(length))
                                            : ReturnCode::kCmdInvalidArg;
-    if (opcode == DmaOpcode::kSmallMessage)  // never less than 64 bytes
+    if (opcode == DmaOpcode::kSmallMessage)  // at least 64 bytes
       return length >= 32 && length <= 224 ? want(size_code_of(length < 64 ? 64 : length))
                                            : ReturnCode::kCmdInvalidArg;
     return ReturnCode::kIllegalOp;
@@ -79,7 +79,7 @@ bool has_reserved_bits(const CommandView& command) {
     case CommandType::kCq:
       if (static_cast<CqOpcode>(command.opcode) == CqOpcode::kSetstate)
         return reserved_set<layout::SetState>(command.at);
-      // Nobody clears more than the first word of the short ones.
+      // Producers clear only the first word of the short commands.
       return command.opcode >= static_cast<unsigned>(CqOpcode::kAppend) &&
              reserved_set<layout::Target>(command.at);
   }
@@ -121,9 +121,9 @@ void CommandQueue::advance(unsigned units) {
   if (read_ >= units_) read_ = kFirstUnit;
 }
 
-// A low-latency write shows as a first word that is not zero where the next one must land. What it
-// carries is in the ring as well, since the device may always turn a write down. A window has 16
-// slots: what is there may already be a later write, which then is like the ring further on.
+// A low-latency write appears as a non-zero first word where the next one must be. Its contents are
+// in the ring as well, since the device may always reject it. A window has 16 slots: the slot may
+// already hold a later write, which then equals the ring further on.
 bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units) {
   std::byte* const at = launch_.get() + window + std::size_t{unit / 2 & 15} * kSlotBytes;
   if (acquire_word(at) == 0) return false;
@@ -131,7 +131,7 @@ bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units
   for (unsigned there = unit; !same_slot(at, ring_.get() + std::size_t{there} * kUnitBytes);) {
     mine = false;
     there += 32;
-    if (there >= units_) return false;  // half written: it will be whole soon
+    if (there >= units_) return false;  // half written: it will be complete soon
   }
   if (mine) release_word(at, 0);
   written_ = unit + units >= units_ ? kFirstUnit : unit + units;
@@ -148,8 +148,8 @@ bool CommandQueue::poll_windows() {
 
 bool CommandQueue::poll(Random* rejecting, double chance) {
   if (stopped()) return false;
-  // The doorbell first: a low-latency write that came before it is then seen as well, and nothing
-  // stale stays in a window.
+  // The doorbell first: an earlier low-latency write is then seen as well, and no stale data stays
+  // in a window.
   std::uint64_t word = acquire_word(launch_.get());
   bool windows = false;
   while (poll_windows()) {
@@ -161,8 +161,8 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
   }
   if (word != doorbell_) {
     doorbell_ = word;
-    // A producer that goes on past what it was told of writes over commands that were not read yet.
-    // One slot stays unused.
+    // A producer that continues past its announced position overwrites unread commands. One slot
+    // stays unused.
     const unsigned ring = units_ - kFirstUnit;
     const unsigned free = (published_ + ring - 2 - written_) % ring;
     const bool outside = word < kFirstSlot || word >= slots_;
@@ -172,7 +172,7 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
     }
     written_ = static_cast<unsigned>(word) * 2;
   } else if (windows && doorbell_ != 0) {
-    // The same number may be rung again, one round later: it must look like something new.
+    // The same value may be rung again one lap later, so the doorbell is cleared.
     const std::atomic_ref doorbell(*reinterpret_cast<std::uint64_t*>(launch_.get()));
     if (doorbell.compare_exchange_strong(word, 0)) doorbell_ = 0;
   }
@@ -205,7 +205,7 @@ ReturnCode CommandQueue::check(const CommandView& command) const {
   if (read_ % units != 0) return ReturnCode::kCmdAlignError;
   if (units > behind()) return ReturnCode::kCmdInvalidArg;  // its end was never written
   if (command.opcode == 0) {
-    // Padding is told by its first word; the rest of a NOOP may be anything.
+    // Padding is recognised by its first word; the rest of a NOOP may be anything.
     std::uint64_t word = 0;
     std::memcpy(&word, command.at, sizeof word);
     const std::uint64_t dirt = word & ~std::uint64_t{0xff};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The device's side of a command queue: learns from the launch page how far the process has
-// written, checks the form of each command, and says in the status block how far it has come.
+// The device's side of a command queue: reads the producer's position from the launch page, checks
+// the form of each command, and writes its own position to the status block.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 namespace plnet::cassini::soft {
 
 struct CommandView {
-  const std::byte* at = nullptr;  // null: nothing to do
+  const std::byte* at = nullptr;  // null: no command
   unsigned bytes = 0;
   CommandType type = CommandType::kIdc;
   unsigned opcode = 0;
 };
 
-// What the sticky command sets for the immediate ones that follow it.
+// The state that the sticky command sets for the immediate commands after it.
 struct StickyState {
   bool set = false;
   std::byte command[32]{};
@@ -46,12 +46,12 @@ class CommandQueue {
   [[nodiscard]] std::byte* launch_page() { return launch_.get(); }
   [[nodiscard]] unsigned slots() const { return slots_; }
 
-  // Looks at the doorbell and the windows. True if there are commands.
+  // Reads the doorbell and the windows. True if there are commands.
   bool poll(Random* rejecting, double chance);
-  // The next command; NOOPs are skipped. A bad one stops the queue: failure() says why.
+  // The next command; NOOPs are skipped. A bad one stops the queue: failure() has the reason.
   [[nodiscard]] CommandView next();
   void consume(const CommandView& command) { advance(command.bytes / kUnitBytes); }
-  // The second half of an LCID switch: a NOOP that must be there.
+  // The second half of an LCID switch: a mandatory NOOP.
   [[nodiscard]] bool pair_complete(const CommandView& first) const;
   void stop(const CommandView& command, ReturnCode code);
   void publish(bool burst_ended);
@@ -65,11 +65,11 @@ class CommandQueue {
 
   Setup setup;
   StickyState sticky;
-  std::uint16_t vni = 0;  // of the profile that lcid names now
+  std::uint16_t vni = 0;  // of the profile of the present lcid
   std::uint8_t traffic_class = 0;
   bool profile_known = false;
-  unsigned outstanding = 0;  // operations begun and not ended
-  bool fenced = false;       // waits until there are none
+  unsigned outstanding = 0;  // operations begun but not ended
+  bool fenced = false;       // waits for the end of all operations
 
  private:
   [[nodiscard]] ReturnCode check(const CommandView& command) const;

@@ -41,7 +41,7 @@ void EventQueue::read_doorbell() {
   std::byte bytes[8];
   std::memcpy(bytes, &word, sizeof word);
   const auto slot = static_cast<unsigned>(layout::EqSwState::RdPtr::get(bytes));
-  // Never rung, or of the other buffer: nothing of this one has been read.
+  // Never rung, or of the other buffer: the reader has read nothing of this one.
   if (slot == 0 || layout::EqSwState::ReadingBufferB::get(bytes) != (buffer_b_ ? 1 : 0)) return;
   if (slot < slots_) read_slot_ = slot;
 }
@@ -63,7 +63,7 @@ unsigned EventQueue::slots_free() {
   return ring - 1 - used;
 }
 
-// A slot that is begun is ours already; a new one must not be the one before the reader's.
+// A partly used slot is already reserved; a new one must not be the one before the reader's.
 bool EventQueue::room_for(std::size_t offset, unsigned size) {
   if (offset % kSlotBytes != 0 && offset % kSlotBytes + size <= kSlotBytes) return true;
   const unsigned ring = slots_ - 1;
@@ -89,7 +89,7 @@ void EventQueue::put(const std::byte* event, unsigned size) {
     torn_value_ = event[size - 1];
     words[last] &= ~(std::uint64_t{0xff} << 56);
   }
-  // The reader's half of the bargain is an acquire of the last byte.
+  // Matches the reader's acquire of the last byte.
   for (unsigned i = 0; i < last; ++i)
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at + std::size_t{i} * 8))
         .store(words[i], std::memory_order_relaxed);
@@ -105,7 +105,7 @@ void EventQueue::settle() {
 }
 
 void EventQueue::put_null(unsigned size) {
-  using Null = layout::EqSwitch;  // a header and nothing else
+  using Null = layout::EqSwitch;  // a header only
   EventBuffer event;
   Null::EventSize::set(event.data(), size_code(size));
   Null::EventKind::set(event.data(), static_cast<std::uint64_t>(EventType::kNull));
@@ -119,7 +119,7 @@ void EventQueue::pad_to(unsigned alignment) {
 }
 
 bool EventQueue::write(EventBuffer& event, unsigned size, std::uint64_t now_ns) {
-  if (dropped_) {  // nothing more may follow what is missing
+  if (dropped_) {  // after a dropped event, no event may follow
     stats_.add(NicStats::Id::kEventsDropped);
     return false;
   }
@@ -155,7 +155,7 @@ void EventQueue::check_thresholds(std::uint64_t now_ns) {
   }
 }
 
-// The two stamps differ while the words between them change.
+// The two timestamps differ while the words between them change.
 void EventQueue::write_status(std::uint64_t now_ns, unsigned threshold, bool crossed) {
   using Status = layout::EqStatus;
   EventBuffer status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The device's side of an event queue: writes events into memory of the process, naturally aligned,
-// the gaps filled with NULL events, the last byte last; learns from one doorbell word how far the
-// process has read.
+// The device's side of an event queue: writes events to memory of the process, naturally aligned,
+// the gaps filled with NULL events, the last byte last; reads the reader's position from one
+// doorbell word.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace plnet::cassini::soft {
 
 inline constexpr unsigned kThresholds = 4;
 
-// Told that there is something to read. Called by the thread that steps: it may not block.
+// Called when there is something to read, by the stepping thread: it must not block.
 class Waker {
  public:
   virtual ~Waker() = default;
@@ -28,13 +28,13 @@ struct EventQueueSetup {
   std::byte* memory = nullptr;
   std::size_t bytes = 0;
   std::uint64_t flags = 0;
-  std::array<unsigned, kThresholds> threshold_percent{};  // of fill; 0: none
+  std::array<unsigned, kThresholds> threshold_percent{};  // fill levels; 0: none
   unsigned reserved = 0;
-  Waker* on_event = nullptr;   // unless the reader has switched that off in its doorbell
+  Waker* on_event = nullptr;   // unless the reader has disabled that in its doorbell
   Waker* on_status = nullptr;  // likewise
 };
 
-// An event as it is built, before it goes out.
+// An event under construction.
 struct alignas(64) EventBuffer {
   std::array<std::byte, 64> bytes{};
   [[nodiscard]] std::byte* data() { return bytes.data(); }
@@ -50,17 +50,18 @@ class EventQueue {
 
   // `size` is 16, 32 or 64; the last byte holds the return code. False: dropped.
   bool write(EventBuffer& event, unsigned size, std::uint64_t now_ns);
-  // From now on events show all but their last byte until settle(): freedom that readers must bear.
+  // From now on events show all but their last byte until settle(): behaviour that readers must
+  // tolerate.
   void set_tearing(bool on) { tearing_ = on; }
   [[nodiscard]] bool torn() const { return torn_at_ != nullptr; }
   void settle();
 
   [[nodiscard]] unsigned slots_free();
   [[nodiscard]] unsigned slots_reserved() const { return reserved_; }
-  // False if that many cannot be kept.
+  // False if that many cannot be reserved.
   [[nodiscard]] bool adjust_reserved(int slots);
-  // The process hands over a second buffer: an EQ_SWITCH ends the first, what follows goes to the
-  // other. False while one switch is not completed.
+  // The process provides a second buffer: an EQ_SWITCH ends the first, and later events go to the
+  // other. False while a switch is incomplete.
   [[nodiscard]] bool resize(std::byte* memory, std::size_t bytes, std::uint64_t now_ns);
   [[nodiscard]] bool resize_complete();
 

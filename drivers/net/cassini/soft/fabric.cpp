@@ -55,8 +55,8 @@ Nic* Fabric::reachable(Nic& source, const Message& message) {
   return target != nullptr && are_joined(source, *target, message) ? target : nullptr;
 }
 
-// By the addresses that the message names: a NIC that was given another one meanwhile is not there
-// any more, whoever has its old one.
+// Compares the addresses in the message: a NIC whose address changed meanwhile is gone, whichever
+// NIC has its old one.
 bool Fabric::are_joined(Nic& source, Nic& target, const Message& message) {
   return source.tables().link_up && target.tables().link_up && source.address() == message.source &&
          target.address() == message.destination;
@@ -88,7 +88,7 @@ bool Fabric::move(Nic& source, const LocalBuffer& local, Nic& target, const Mess
   const Translated here =
       immediate ? Translated{} : source.local_memory(local, message.operation, moved, length);
   if (here.code != ReturnCode::kOk) {
-    delivery.outcome.code = ReturnCode::kUncor;  // the source could not give what it had promised
+    delivery.outcome.code = ReturnCode::kUncor;  // the source could not deliver all its data
     outcome = {.code = here.code, .list = delivery.outcome.list};
     return true;
   }
@@ -115,7 +115,7 @@ bool Fabric::move(Flight& flight) {
   Nic& target = *flight.target;
   const std::uint32_t before = flight.moved;
   if (!are_joined(source, target, flight.message)) {
-    // Cut off in the middle: neither end has all of it.
+    // Cut in the middle: neither end has all of it.
     flight.delivery.outcome.code = ReturnCode::kUncor;
     flight.outcome = {.code = ReturnCode::kUndeliverable};
     flight.all_moved = true;
@@ -145,7 +145,7 @@ void Fabric::start(NicAddress from, const Message& message, const LocalBuffer& l
     late_.schedule(number, Flight::Stage::kArrives, late_.in_order(message, now_ns_ + delay));
     return;
   }
-  // A PUT that cannot read its own memory never leaves.
+  // A PUT that cannot read its own memory is never sent.
   if (local.immediate.empty()) {
     const Translated here = source.local_memory(local, message.operation, 0, message.length);
     if (here.code != ReturnCode::kOk) {
@@ -199,11 +199,11 @@ unsigned Fabric::run_late(std::uint64_t now_ns) {
       continue;
     }
     if (!conclude(flight)) {
-      // Behind the others that are due: they take turns.
+      // Behind other due flights: they take turns.
       late_.schedule(number, flight.stage, now_ns);
       continue;
     }
-    // With freedom each flight is told of twice, and the second telling ends it.
+    // With freedom each flight reports to both ends, and the second report ends it.
     if (flight.target_told || flight.stage == Flight::Stage::kMoves) {
       late_.give_back(number);
     } else {
@@ -232,7 +232,7 @@ void Fabric::arrive(Flight& flight) {
   flight.delivery = target->portals().begin(flight.message);
 }
 
-// The bytes move when the target is told: until then the entry may be invalidated.
+// The bytes move when the target is notified: the entry may be invalidated until then.
 bool Fabric::conclude(Flight& flight) {
   if (flight.delivery.outcome.code == ReturnCode::kOk && flight.delivery.portal != 0 &&
       !move(flight))

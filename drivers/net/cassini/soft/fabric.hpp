@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Software NICs of one process joined without a wire: messages go whole from the memory of one to
-// the memory of the other, one copy, as part of the command that sends them; long ones slice by
-// slice over several steps. One thread steps all of them; see Gate for who may allocate meanwhile.
+// Software NICs of one process joined without a wire: messages move whole from the memory of one
+// NIC to that of another, in one copy, as part of the command that sends them; long ones slice by
+// slice over several steps. One thread steps all of them; Gate explains allocation by other
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +19,30 @@ namespace plnet::cassini::soft {
 
 class Fabric final : private Transport, private Nic::Carrier {
  public:
-  // A step moves for each NIC that sends, and for all long messages together, this much and at most
-  // a slice more.
+  // The bytes of one step for each sending NIC, and for all long messages together, plus at most a
+  // slice.
   static constexpr std::uint32_t kBytesPerStep = 256U << 10U;
   static constexpr std::uint32_t kSliceBytes = 64U << 10U;
 
-  // What is under way at once; when that many are, commands wait.
+  // Limit of operations under way; further commands wait.
   explicit Fabric(const Freedom& freedom = {}, unsigned flights_max = 4096);
   ~Fabric() override;
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  // The options' freedom is the fabric's.
+  // The fabric's freedom replaces that of the options.
   Nic& add(NicOptions options);
-  // A cable: nothing reaches a NIC whose link is down, nor one that was pulled.
+  // A cable: no message reaches a NIC whose link is down or whose cable is pulled.
   void set_link(Nic& nic, bool up);
-  // The fabric calls this NIC by another address from now on. What is under way to or from the old
-  // one ends as if nobody were there.
+  // Gives the NIC another address. Operations under way to or from the old one end as if no NIC had
+  // it.
   void change_address(Nic& nic, NicAddress address);
 
-  // Returns how much was done. Skips its turn while somebody allocates.
+  // Returns the amount of work. Skips its turn while another thread allocates.
   unsigned step(std::uint64_t now_ns);
-  // Of the last step that took place.
+  // Of the last executed step.
   [[nodiscard]] std::uint64_t now_ns() const { return now_ns_; }
-  // When something that is under way is due; UINT64_MAX: nothing is.
+  // The next due time of an operation under way; UINT64_MAX: none.
   [[nodiscard]] std::uint64_t next_due() const { return late_.next_due(); }
   [[nodiscard]] bool idle() const { return late_.empty(); }
   [[nodiscard]] Gate& gate() { return gate_; }
@@ -56,20 +57,20 @@ class Fabric final : private Transport, private Nic::Carrier {
   [[nodiscard]] Nic* find(NicAddress address);
   [[nodiscard]] Nic* reachable(Nic& source, const Message& message);
   [[nodiscard]] static bool are_joined(Nic& source, Nic& target, const Message& message);
-  // One slice of it. True: all has moved, or it cannot; `outcome` is then the initiator's.
+  // Moves one slice. True: everything has moved, or it cannot; `outcome` is then the initiator's.
   bool move(Flight& flight);
   static bool move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,
                    Delivery& delivery, std::uint32_t& moved, Outcome& outcome);
   unsigned run_late(std::uint64_t now_ns);
   void arrive(Flight& flight);
-  // False: more of it is to be moved first.
+  // False: more data must be moved first.
   bool conclude(Flight& flight);
 
   Gate gate_;
   Freedom freedom_;
   Random random_;
   std::uint64_t now_ns_ = 0;
-  std::int64_t budget_ = 0;  // bytes that may still be moved before others have their turn
+  std::int64_t budget_ = 0;  // bytes to move before others have their turn
   std::vector<std::unique_ptr<Nic>> nics_;
   std::unordered_map<NicAddress, Nic*> by_address_;
   NicAddress last_address_ = ~0U;

@@ -6,7 +6,7 @@
 namespace plnet::cassini::soft {
 namespace {
 
-constexpr std::size_t kLongest = 65536;  // a wire of whole messages has no largest one
+constexpr std::size_t kLongest = 65536;  // a wire of whole messages has no limit
 
 std::span<std::byte> joined(std::span<std::byte> into, std::span<const std::byte> header,
                             std::span<const std::byte> payload) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stacks on any wire and spoils what goes through it, from a seed: packets lost, repeated, late,
-// the fibre cut. For tests and measurements; no wire carries such code itself. Damage is not among
-// them: a Wire never hands up what was changed (link/fault_frames.hpp spoils what is below).
+// Stacks on any wire and disturbs its traffic, from a seed: packets lost, repeated, late, the fibre
+// cut. For tests and measurements; no wire contains such code itself. Damage is not included: a
+// Wire never delivers changed packets (link/fault_frames.hpp disturbs frames below).
 #pragma once
 
 #include <array>
@@ -16,22 +16,22 @@ namespace plnet::cassini::soft {
 
 struct FaultWireOptions {
   std::uint64_t seed = 0;
-  // Shares of the packets sent.
+  // Shares of the sent packets.
   double drop = 0;
   double duplicate = 0;
-  double late = 0;  // kept back until some others have overtaken it
+  double late = 0;  // held back until some others have overtaken it
 };
 
-#define PLNET_CASSINI_FAULT_WIRE_COUNTERS(X)                      \
-  X(kPassed, "passed", "packets", kCount, "went on as they were") \
-  X(kDropped, "dropped", "packets", kCount, "lost on purpose")    \
-  X(kDuplicated, "duplicated", "packets", kCount, "sent twice")   \
-  X(kLate, "late", "packets", kCount, "kept back for a while")
+#define PLNET_CASSINI_FAULT_WIRE_COUNTERS(X)                    \
+  X(kPassed, "passed", "packets", kCount, "passed unchanged")   \
+  X(kDropped, "dropped", "packets", kCount, "lost on purpose")  \
+  X(kDuplicated, "duplicated", "packets", kCount, "sent twice") \
+  X(kLate, "late", "packets", kCount, "delayed")
 PLNET_COUNTERS(FaultWireCounters, PLNET_CASSINI_FAULT_WIRE_COUNTERS);
 
 class FaultWire final : public Wire {
  public:
-  // `below` outlives it. Takes all its memory now.
+  // `below` outlives it. Allocates all its memory here.
   FaultWire(Wire& below, const FaultWireOptions& options);
 
   [[nodiscard]] std::size_t packet_bytes_max() const override { return below_.packet_bytes_max(); }
@@ -45,12 +45,12 @@ class FaultWire final : public Wire {
   [[nodiscard]] std::uint64_t count(FaultWireCounters::Id id) const { return stats_.get(id); }
 
   FaultWireOptions options;  // may be changed at any time
-  // Nothing goes out; what came in is thrown away. Nobody is told, as with a broken fibre.
+  // Nothing is sent; received packets are discarded. Nobody is notified, as with a broken fibre.
   bool cut = false;
 
  private:
   static constexpr std::size_t kKept = 8;
-  static constexpr unsigned kPollsLate = 4;  // at most so long
+  static constexpr unsigned kPollsLate = 4;  // limit of the delay
   struct Kept {
     std::size_t bytes = 0;  // 0: free
     NicAddress to = 0;
@@ -65,7 +65,7 @@ class FaultWire final : public Wire {
   Wire& below_;
   Random random_;
   const std::size_t bytes_max_;
-  std::vector<std::byte> memory_;  // of those kept
+  std::vector<std::byte> memory_;  // of the packets held back
   std::array<Kept, kKept> kept_{};
   Counters<FaultWireCounters> stats_;
 };

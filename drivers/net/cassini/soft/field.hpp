@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bit fields of a memory layout, by byte, bit and width: read and written without a struct cast.
-// A layout is one list of rows X(id, name, byte, bit, width); accessors, the table that tests walk
-// and the mask of reserved bits all come from it.
+// Bit fields of a memory layout, by byte, bit and width: read and written without a struct cast. A
+// layout is one list of rows X(id, name, byte, bit, width), from which follow accessors, the table
+// for tests and the mask of reserved bits.
 #pragma once
 
 #include <array>
@@ -76,7 +76,7 @@ struct FieldAccess {
   FieldSet set;
 };
 
-// One bit set for each bit that some field of the table owns.
+// The bits that some field of the table occupies.
 template <std::size_t kBytes, std::size_t kFields>
 constexpr std::array<std::uint64_t, kBytes / 8> used_bits(
     const std::array<FieldInfo, kFields>& fields) {

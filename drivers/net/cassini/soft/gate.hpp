@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One at a time: the thread that steps the NICs, and whoever allocates. Allocation is cold and may
-// wait; the stepping thread never does: it skips its turn.
+// Mutual exclusion of the thread that steps the NICs and threads that allocate. Allocation is cold
+// and may wait; the stepping thread never does: it skips its turn.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace plnet::cassini::soft {
 
 class Gate {
  public:
-  // Cold. Asks the stepping thread to stay out, then waits for the step that is under way.
+  // Cold. Asks the stepping thread to stay out, then waits for the step under way.
   void lock() {
     waiting_.fetch_add(1, std::memory_order_relaxed);
     while (held_.test_and_set(std::memory_order_acquire))
@@ -23,7 +23,7 @@ class Gate {
   }
   void unlock() { held_.clear(std::memory_order_release); }
 
-  // Lets go at the end of its scope.
+  // Releases the gate at the end of its scope.
   class Held {
    public:
     explicit Held(Gate& gate) : gate_(gate) { gate_.lock(); }

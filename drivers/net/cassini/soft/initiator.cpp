@@ -103,7 +103,7 @@ Initiator::Result Initiator::immediate(CommandQueue& queue, const CommandView& c
   const std::byte* state = queue.sticky.command;
   const bool put = opcode == DmaOpcode::kPut;
   const bool restricted = State::Restricted::get(state) != 0;
-  // A PUT without match bits needs a state that says restricted, a message one that does not.
+  // A PUT without match bits needs a restricted state, a message an unrestricted one.
   if (!queue.sticky.set || put != restricted) return {Done::kBad, ReturnCode::kCmdInvalidArg};
   const unsigned header = put ? 16 : 32;
   Message message;
@@ -175,7 +175,7 @@ Initiator::Result Initiator::counting(const CommandView& command, unsigned group
           .store(word, std::memory_order_release);
       break;
     }
-    default:  // CANCEL: nothing can be triggered here
+    default:  // CANCEL: there is nothing to cancel, since nothing can be triggered
       break;
   }
   return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sending half of a NIC: executes what transmit queues hold and tells the process how each
-// operation ended.
+// The sending half of a NIC: executes the commands of transmit queues and reports the end of each
+// operation to the process.
 #pragma once
 
 #include "drivers/net/cassini/soft/command_queue.hpp"
@@ -8,13 +8,13 @@
 
 namespace plnet::cassini::soft {
 
-// Whoever brings a message to its target: whole in one step, later and out of turn, or in packets.
+// Brings a message to its target: whole in one step, later and out of order, or in packets.
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Room for one more; false: the command waits.
+  // True if there is room for another operation; false: the command waits.
   [[nodiscard]] virtual bool ready(NicAddress from) = 0;
-  // Ends, now or later, in Nic::completed() of the NIC that began it.
+  // The operation ends, now or later, in Nic::completed() of the NIC that began it.
   virtual void start(NicAddress from, const Message& message, const LocalBuffer& local,
                      const Completion& completion) = 0;
 };
@@ -30,7 +30,7 @@ class Initiator {
     ReturnCode code = ReturnCode::kOk;
   };
   [[nodiscard]] Result execute(CommandQueue& queue, const CommandView& command);
-  // The operation has ended; `message` and `completion` are as they were at start().
+  // The operation has ended; `message` and `completion` are those of start().
   void completed(const Message& message, const Completion& completion, const Outcome& outcome);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers of records by a 64-bit key: open addressing in memory that is taken once.
+// Maps a 64-bit key to the number of a record: open addressing in memory that is allocated once.
 #pragma once
 
 #include <bit>
@@ -25,7 +25,7 @@ class KeyTable {
       if (places_[at].key == key) return places_[at].record;
     }
   }
-  // Not in the table yet, and there is room.
+  // The key is not in the table, and there is room.
   void add(std::uint64_t key, std::uint16_t record) {
     PLNET_CHECK(count_ < entries_max_ && record != kNone, "a table has room for all records");
     std::size_t at = home(key);
@@ -41,7 +41,7 @@ class KeyTable {
       at = after(at);
     }
     --count_;
-    // What follows moves up, unless it then lay before its home.
+    // Later entries move up, unless that would place them before their home.
     std::size_t hole = at;
     for (at = after(at); places_[at].record != kNone; at = after(at)) {
       const std::size_t mask = places_.size() - 1;

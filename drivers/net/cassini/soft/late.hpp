@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that a fabric has not ended yet, by the time at which something happens to them: with
-// freedom of order all, else those that are too long to move in one step. A fixed number; messages
-// of one connection keep their order of arrival.
+// Operations that a fabric has not ended, by the time of their next step: with freedom of order
+// all, otherwise those that are too long to move in one step. A fixed number; messages of one
+// connection keep their order of arrival.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct Flight {
     kArrives,
     kTellsTarget,
     kTellsInitiator,
-    kMoves,  // without freedom: slice after slice, then both are told
+    kMoves,  // without freedom: slice after slice, then both ends are notified
   };
   Message message;
   Completion completion;
-  // Whose it is, whatever their addresses are by now.
+  // The NICs themselves, whatever their present addresses are.
   Nic* source = nullptr;
-  Nic* target = nullptr;  // once it has arrived
+  Nic* target = nullptr;  // after its arrival
   LocalBuffer local;
   Delivery delivery;
-  Outcome outcome;          // for the initiator, once the bytes have moved
+  Outcome outcome;          // for the initiator, after the bytes have moved
   std::uint32_t moved = 0;  // bytes
   Stage stage = Stage::kArrives;
   bool used = false;
@@ -45,7 +45,7 @@ class Late {
  public:
   explicit Late(unsigned flights) : flights_(flights), last_arrival_(kConnections) {
     free_.reserve(flights);
-    // Each waits for two things at most, so the heap of them never grows after this.
+    // Each flight waits for at most two events, so their heap never grows later.
     std::vector<Due> room;
     room.reserve(2ULL * flights);
     due_ = decltype(due_)(std::greater<>(), std::move(room));
@@ -63,16 +63,16 @@ class Late {
   [[nodiscard]] std::vector<Flight>& flights() { return flights_; }
 
   void schedule(unsigned flight, Flight::Stage stage, std::uint64_t at_ns);
-  // Not before what went the same way earlier.
+  // Not before earlier messages of the same connection.
   [[nodiscard]] std::uint64_t in_order(const Message& message, std::uint64_t at_ns);
-  // The next that is due by `now_ns`, or `none`.
+  // The next flight due by `now_ns`, or kNone.
   static constexpr unsigned kNone = ~0U;
   [[nodiscard]] unsigned pop(std::uint64_t now_ns);
 
  private:
   struct Due {
     std::uint64_t at_ns;
-    std::uint64_t order;  // first scheduled, first served
+    std::uint64_t order;  // of scheduling: first in, first out
     unsigned flight;
     Flight::Stage stage;
     bool operator>(const Due& other) const {
@@ -82,7 +82,7 @@ class Late {
   std::vector<Flight> flights_;
   std::vector<unsigned> free_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
-  // By a hash of the connection: those that share a row merely keep order among one another.
+  // By a hash of the connection: connections that share a row only keep an unneeded order.
   static constexpr std::size_t kConnections = 1024;
   std::vector<std::uint64_t> last_arrival_;
   std::uint64_t order_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the model reads from command queues and writes into their status block. Checked against
-// shs-cassini-headers: cxi_prov_hw.h, cassini_user_defs.h.
+// Structures that the model reads from command queues and writes to their status block. Checked
+// against shs-cassini-headers: cxi_prov_hw.h, cassini_user_defs.h.
 #pragma once
 
 #include "drivers/net/cassini/soft/field.hpp"

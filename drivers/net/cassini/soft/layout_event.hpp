@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the model writes into event queues. Checked against shs-cassini-headers:
+// Structures that the model writes to event queues. Checked against shs-cassini-headers:
 // cassini_user_defs.h, cxi_prov_hw.h.
 #pragma once
 

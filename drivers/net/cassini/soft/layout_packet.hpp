@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers of packets as section 7 of the public headers maps them: what a trace of the model is
-// compared with. Checked against shs-cassini-headers: cassini_user_defs.h.
+// Packet headers as the public headers define them, for comparison with a trace of the model.
+// Checked against shs-cassini-headers: cassini_user_defs.h.
 #pragma once
 
 #include "drivers/net/cassini/soft/field.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libcxi's functions for queues, portals, and what they need.
+// libcxi's functions for queues, portals, and the objects that they need.
 #include <algorithm>
 #include <cerrno>
 #include <new>
@@ -18,7 +18,8 @@ using soft::Made;
 constexpr unsigned kTrafficClassTypes = 4;
 constexpr int kPageShift = 12;
 constexpr unsigned kPercentMax = 100;
-constexpr std::uint64_t kFirstSlotIsNext = 1;  // the doorbell of a queue of which nothing is read
+constexpr std::uint64_t kFirstSlotIsNext = 1;  // the doorbell of a queue of which nothing has been
+                                               // read
 
 template <class Behind, class Shown>
 int destroy(Shown* shown) {
@@ -29,7 +30,7 @@ int result_of(const Made<void>& done) {
   return done ? 0 : -done.error();
 }
 
-// Its number, 0 for none. Nothing: it is another NIC's.
+// Its number, 0 for none. Nothing: it belongs to another NIC.
 std::optional<unsigned> number_on(const soft::Nic& nic, EventQueue* queue) {
   if (queue == nullptr) return 0;
   const auto& object = behind<soft::EventQueueObject>(queue);
@@ -44,7 +45,7 @@ void start_reading(EventQueue& queue, std::byte* events, std::size_t bytes, std:
   queue.previous_offset = soft::kSlotBytes;
 }
 
-// Nothing: thresholds that there cannot be.
+// Nothing: invalid thresholds.
 std::optional<soft::EventQueueSetup> setup_of(const EventQueueAttributes& attributes) {
   soft::EventQueueSetup setup{.memory = static_cast<std::byte*>(attributes.queue),
                               .bytes = attributes.bytes,
@@ -211,7 +212,7 @@ int cxil_evtq_resize(EventQueue* queue, void* memory, std::size_t bytes, Mapping
   return 0;
 }
 
-// After the EQ_SWITCH was read: the reader goes on at the beginning of the other buffer.
+// After the EQ_SWITCH was read: the reader continues at the beginning of the other buffer.
 int cxil_evtq_resize_complete(EventQueue* queue) {
   if (queue == nullptr) return -EINVAL;
   auto& object = behind<soft::EventQueueObject>(queue);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libcxi's functions over software NICs. Only the shared object shows them to others: a program
-// may have the vendor's, too.
+// libcxi's functions on software NICs. Only the shared object exports them: a program may also load
+// the vendor's.
 #pragma once
 
 #include "drivers/net/cassini/libcxi_abi.hpp"

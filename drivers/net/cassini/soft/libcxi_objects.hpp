@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The objects behind the structures that libcxi shows.
+// The objects behind libcxi's structures.
 #pragma once
 
 #include <algorithm>
@@ -33,21 +33,21 @@ struct DeviceObject final : libcxi::Device, Allocation {
 };
 
 struct ProfileObject final : libcxi::Profile, Allocation {
-  using Allocation::Allocation;  // the key is its lcid
+  using Allocation::Allocation;  // the key is the lcid
   std::uint32_t group = 0;
   [[nodiscard]] Made<void> release() override { return nic.drop_profile(group, key); }
 };
 
 struct PortalMapObject final : libcxi::PortalMap, Allocation {
-  using Allocation::Allocation;  // the key is its domain's
+  using Allocation::Allocation;  // the key is that of the domain
   unsigned index = 0;
   [[nodiscard]] Made<void> release() override { return nic.unmap_portal(key, index); }
 };
 
-// Readable while there is something that clear() has not seen.
+// Readable while there is an event that clear() has not seen.
 struct WaitObject final : libcxi::WaitObject, Waker {
   int fd = -1;
-  unsigned queues = 0;  // that tell it
+  unsigned queues = 0;  // that use it
   std::atomic<bool> told{false};
   void wake() override;
   void clear();
@@ -56,7 +56,7 @@ struct WaitObject final : libcxi::WaitObject, Waker {
 struct EventQueueObject final : Object<libcxi::EventQueue, &Nic::drop_event_queue> {
   using Object::Object;
   std::array<WaitObject*, 2> waits{};
-  std::span<std::byte> next;  // while it is being resized
+  std::span<std::byte> next;  // during a resize
   [[nodiscard]] Made<void> release() override {
     auto gone = Object::release();
     for (WaitObject* const one : waits)
@@ -70,12 +70,13 @@ template <class Behind, class Shown>
   return static_cast<Behind&>(*shown);
 }
 
-// Many of libcxi's numbers are of 16 bits.
+// Many of libcxi's numbers have 16 bits.
 inline std::uint16_t narrow(unsigned value) {
   return static_cast<std::uint16_t>(std::min(value, 0xffffU));
 }
 
-// A count, and from `head` on that many of `make(i)`: freed by operator delete. Null: no memory.
+// A count, and from `head` on that many of `make(i)`: freed by operator delete. Null: out of
+// memory.
 template <class List, class Entry, class Make>
 [[nodiscard]] List* make_list(unsigned count, std::size_t head, Make make) {
   auto* const memory =

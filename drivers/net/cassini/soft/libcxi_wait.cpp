@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libcxi's wait objects: an eventfd each.
+// libcxi's wait objects, each an eventfd.
 #include <cerrno>
 #include <memory>
 
@@ -12,15 +12,17 @@
 namespace plnet::cassini {
 
 void soft::WaitObject::wake() {
-  if (told.exchange(true, std::memory_order_acq_rel)) return;  // one call for all until clear()
+  // one write for all events until clear()
+  if (told.exchange(true, std::memory_order_acq_rel)) return;
   constexpr std::uint64_t kOne = 1;
   (void)!write(fd, &kOne, sizeof kOne);
 }
 
-// In this order: what is told between the two needs no write, because whoever clears looks at the
-// queues afterwards. The other way round a write between the two would be read away with `told`
-// left set, and nobody would be woken any more. An exchange, not a store: that may become visible
-// only after the look at the queues, and an event between them would wake nobody.
+// In this order: an event between the two operations needs no write, because the caller looks at
+// the queues afterwards. In the other order a write between the two would be read away with `told`
+// still set, and no later event would wake the reader. An exchange, not a store: a store may become
+// visible only after the caller has looked at the queues, and an event in between would wake
+// nobody.
 void soft::WaitObject::clear() {
   std::uint64_t count = 0;
   (void)!read(fd, &count, sizeof count);

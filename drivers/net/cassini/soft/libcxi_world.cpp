@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The devices behind libcxi's functions in a process that loads the shared object. The C interface
-// has no room for a context, so there is one world per process, made by the first call and kept to
+// has no context argument, so there is one world per process, created by the first call and kept to
 // the end.
 #include <atomic>
 #include <cerrno>
@@ -21,7 +21,7 @@
 namespace plnet::cassini::soft {
 namespace {
 
-constexpr std::uint64_t kNsPerStep = 100;  // a clock of its own: nothing here waits for a time
+constexpr std::uint64_t kNsPerStep = 100;  // a clock of its own: nothing here waits for real time
 constexpr std::size_t kConfigMax = 65536;
 
 std::vector<Nic*> make_nics(Fabric& fabric, const SoftConfig& config) {
@@ -32,7 +32,7 @@ std::vector<Nic*> make_nics(Fabric& fabric, const SoftConfig& config) {
   return nics;
 }
 
-// Devices joined in this process, and a thread that runs them.
+// Devices joined in this process, and a thread that steps them.
 class World {
  public:
   explicit World(const SoftConfig& config)
@@ -50,7 +50,7 @@ class World {
   void run() {
     for (std::uint64_t now = 0; !stop_.load(std::memory_order_relaxed);) {
       if (fabric_.step(now) == 0) std::this_thread::yield();
-      if (fabric_.now_ns() != now) continue;  // somebody allocates: not a step
+      if (fabric_.now_ns() != now) continue;  // another thread allocates: no step was made
       now += kNsPerStep;
       now_ns_.store(now, std::memory_order_release);
     }
@@ -89,7 +89,7 @@ std::unique_ptr<World> make_world() {
   return nullptr;
 }
 
-// Null: the file beside the library (its path and ".conf") is wrong. Its error is on stderr.
+// Null: the file beside the library (its path and ".conf") has an error, which is on stderr.
 World* world() {
   static const std::unique_ptr<World> the_world = make_world();
   return the_world.get();
@@ -110,7 +110,7 @@ int cxil_open_device(std::uint32_t id, Device** device) {
   return world == nullptr ? -EINVAL : world->allocations().open_device(id, device);
 }
 
-// Not libcxi's, for tests: stands still while the thread does.
+// Not part of libcxi, for tests: stands still while the thread does.
 PLNET_CXI_FUNCTION std::uint64_t plnet_cxi_soft_now_ns() {
   const soft::World* const world = soft::world();
   return world == nullptr ? 0 : world->now_ns();

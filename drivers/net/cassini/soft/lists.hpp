@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// List entries: one pool per NIC, lists in the order of appending. A header that waits on the
-// unexpected list takes an entry as well, as on the device.
+// List entries: one pool per NIC, lists in the order of appending. A header on the unexpected list
+// takes an entry as well, as on the device.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct Entry {
   std::uint64_t ignore_bits = 0;
   std::uint64_t start = 0;
   std::uint64_t length = 0;
-  std::uint64_t local_offset = 0;  // manage_local: used so far
+  std::uint64_t local_offset = 0;  // manage_local: bytes used so far
   std::uint64_t min_free = 0;      // bytes
   std::uint32_t match_id = 0;      // of a header: its initiator
   std::uint32_t next = kNoEntry;
@@ -50,7 +50,7 @@ class EntryPool {
     if (index != kNoEntry) {
       free_ = entries_[index].next;
     } else if (touched_ < count_) {
-      index = touched_++;  // memory that nobody needed yet stays untouched
+      index = touched_++;  // memory is touched at its first use
     } else {
       return kNoEntry;
     }
@@ -59,7 +59,7 @@ class EntryPool {
     return index;
   }
   void give_back(std::uint32_t index) {
-    PLNET_CHECK(used_ > 0, "no more entries come back than went out");
+    PLNET_CHECK(used_ > 0, "no more entries are returned than were taken");
     entries_[index].next = free_;
     free_ = index;
     --used_;
@@ -101,11 +101,11 @@ struct PortalTable {
   bool clear_remote_offset = false, hybrid = false;
   PortalState state = PortalState::kReset;
   std::uint16_t group = 0;
-  std::uint16_t service = 0;  // row: whose list entries it takes
+  std::uint16_t service = 0;  // row of the service that provides its list entries
   std::uint16_t eq = 0;
   std::uint32_t generation = 0;
   std::uint32_t dropped = 0;
-  unsigned maps = 0;     // (domain, index) pairs that lead here
+  unsigned maps = 0;     // (domain, index) pairs that map to it
   unsigned entries = 0;  // of all its lists
   std::array<EntryList, kLists> lists;
 

@@ -8,7 +8,7 @@
 namespace plnet::cassini::soft {
 namespace {
 
-// Unmapped room around each mapping, so that running past the end never hits a neighbour.
+// Unmapped space around each mapping, so that an overrun never hits a neighbour.
 constexpr std::uint64_t kGuardBytes = 16 * kPageBytes;
 constexpr std::uint64_t kLowestIova = std::uint64_t{1} << 40;
 constexpr std::uint64_t kHighestIova = kIovaLimit / 2;
@@ -21,7 +21,7 @@ AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length, boo
   std::vector<Piece>& pieces = contexts_[lac];
   const auto page_offset = reinterpret_cast<std::uintptr_t>(memory) % kPageBytes;
   const std::uint64_t room = (length + page_offset + kPageBytes) / kPageBytes * kPageBytes;
-  for (;;) {  // 2^55 bytes for at most 2^16 mappings: the first draw is nearly always free
+  for (;;) {  // 2^55 bytes for at most 2^16 mappings: the first choice is nearly always free
     const std::uint64_t base =
         random_.between(kLowestIova, kHighestIova - room) / kPageBytes * kPageBytes;
     const auto next = std::ranges::upper_bound(pieces, base, {}, &Piece::iova);
@@ -39,14 +39,14 @@ AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length, boo
 void AddressSpace::remove(unsigned lac, std::uint64_t iova) {
   std::vector<Piece>& pieces = contexts_[lac];
   const auto at = std::ranges::find(pieces, iova, &Piece::iova);
-  PLNET_CHECK(at != pieces.end(), "what is unmapped was mapped");
+  PLNET_CHECK(at != pieces.end(), "an unmapped range was mapped");
   pieces.erase(at);
 }
 
 void AddressSpace::replace(unsigned lac, std::uint64_t iova, std::byte* memory,
                            std::size_t length) {
   const auto at = std::ranges::find(contexts_[lac], iova, &Piece::iova);
-  PLNET_CHECK(at != contexts_[lac].end(), "what is replaced was mapped");
+  PLNET_CHECK(at != contexts_[lac].end(), "a replaced range was mapped");
   at->memory = memory;
   at->length = length;
 }

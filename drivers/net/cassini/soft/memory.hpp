@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The address contexts of one resource group: what a device address means. Addresses of the device
-// lie far from those of the process on purpose, so that one taken for the other is found.
+// The address contexts of one resource group: translation of device addresses. They differ strongly
+// from process addresses on purpose, so that a mix-up is found.
 #pragma once
 
 #include <array>
@@ -24,21 +24,21 @@ class AddressSpace {
  public:
   explicit AddressSpace(Random random) : random_(random) {}
 
-  // A fresh range of device addresses in one of the contexts; a page's offset stays as it is.
+  // A new range of device addresses in one of the contexts; the offset within the page is kept.
   struct Place {
     unsigned lac = 0;
     std::uint64_t iova = 0;
   };
   [[nodiscard]] Place add(std::byte* memory, std::size_t length, bool read, bool write);
   void remove(unsigned lac, std::uint64_t iova);
-  // Other memory behind the same device addresses.
+  // Puts other memory behind the same device addresses.
   void replace(unsigned lac, std::uint64_t iova, std::byte* memory, std::size_t length);
-  // Contexts that have a mapping.
+  // Contexts with a mapping.
   [[nodiscard]] unsigned contexts() const;
   [[nodiscard]] bool has(unsigned lac) const {
     return lac < kAddressContextsPerGroup && !contexts_[lac].empty();
   }
-  // Where the device's bytes are. Length 0 is nowhere, and that is all right.
+  // The memory of device addresses. Length 0 needs none and succeeds.
   [[nodiscard]] Translated translate(unsigned lac, std::uint64_t iova, std::uint64_t length,
                                      Access access) const {
     if (length == 0) return {};
@@ -54,7 +54,7 @@ class AddressSpace {
     std::uint64_t iova = 0;
     std::uint64_t length = 0;
     std::byte* memory = nullptr;
-    unsigned allowed = 0;  // of Access
+    unsigned allowed = 0;  // mask of Access
   };
   static bool holds(const Piece& piece, std::uint64_t iova, std::uint64_t length, Access access) {
     const std::uint64_t offset = iova - piece.iova;
@@ -66,7 +66,7 @@ class AddressSpace {
 
   Random random_;
   std::array<std::vector<Piece>, kAddressContextsPerGroup> contexts_;  // each sorted by iova
-  mutable std::array<std::size_t, kAddressContextsPerGroup> last_{};   // where the last one was
+  mutable std::array<std::size_t, kAddressContextsPerGroup> last_{};   // index of the last hit
 };
 
 }  // namespace plnet::cassini::soft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one command asks of the fabric, what the target makes of it, and how it ends.
+// A message: the request of one command, its treatment at the target, and its outcome.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Message {
   Operation operation = Operation::kPut;
   bool restricted = false;
   std::uint8_t traffic_class = 0;
-  std::uint8_t index = 0;  // portal index inside the PID
+  std::uint8_t index = 0;  // portal index within the PID
   std::uint16_t vni = 0;
   std::uint16_t pid = 0;
   NicAddress source = 0;
@@ -30,7 +30,7 @@ struct Message {
   std::uint64_t header_data = 0;
 };
 
-// Memory at the initiator: by device address, or bytes that came with the command.
+// Memory at the initiator: by device address, or bytes from the command.
 struct LocalBuffer {
   std::uint16_t group = 0;
   std::uint8_t lac = 0;
@@ -38,10 +38,10 @@ struct LocalBuffer {
   std::span<const std::byte> immediate;
 };
 
-// What becomes of the command when the operation has ended.
+// The reporting of the operation's end.
 struct Completion {
   std::uint64_t user_ptr = 0;
-  std::uint32_t queue_generation = 0;  // of the command queue that began it
+  std::uint32_t queue_generation = 0;  // of the command queue that began the operation
   std::uint16_t queue = 0;
   std::uint16_t eq = 0;  // 0: no events
   std::uint16_t ct = 0;
@@ -54,11 +54,11 @@ struct Outcome {
   ReturnCode code = ReturnCode::kOk;
   std::uint32_t mlength = 0;
   ListKind list = ListKind::kPriority;
-  bool target_error = false;  // the code is the target's
+  bool target_error = false;  // the code comes from the target
   bool retried = false;
 };
 
-// An operation that matched and is being moved. Plain data: whoever carries it may keep it.
+// A matched operation whose data is being moved. Plain data: transports may store it.
 struct Delivery {
   Outcome outcome;
   std::uint16_t portal = 0;  // 0: none, nothing to finish
@@ -73,7 +73,7 @@ struct Delivery {
   bool comm_disable = false;
   bool ct_comm = false, ct_bytes = false;
   bool long_event = false;
-  bool cut = false;  // its entry was invalidated: touch no memory
+  bool cut = false;  // its entry was invalidated: access no memory
   std::uint64_t start = 0;
 };
 

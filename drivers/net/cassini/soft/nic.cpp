@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a NIC does on each step.
+// The work of a NIC in each step.
 #include "drivers/net/cassini/soft/nic.hpp"
 
 #include "drivers/net/cassini/soft/layout_event.hpp"
@@ -7,7 +7,7 @@
 namespace plnet::cassini::soft {
 namespace {
 
-constexpr unsigned kCommandsPerQueue = 64;  // on one step: others want their turn
+constexpr unsigned kCommandsPerQueue = 64;  // in one step, so that each queue gets its turn
 
 }  // namespace
 

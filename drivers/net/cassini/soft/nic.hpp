@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One software NIC: allocates the objects of section 1 the way libcxi does, with its limits and
-// error numbers, and does bounded work on every step. Time is handed in; there is no clock here and
-// no thread: allocation and steps must not run at the same time, which is the Fabric's business.
+// One software NIC: allocates the same objects as libcxi, with its limits and error numbers, and
+// does bounded work in every step. Time is handed in; there is no clock and no thread here. The
+// Fabric ensures that allocation and steps do not run at the same time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace plnet::cassini::soft {
 
-// A positive errno, or the thing.
+// The object, or a positive errno.
 template <class T>
 using Made = std::expected<T, int>;
 inline std::unexpected<int> no(int error) {
@@ -38,7 +38,7 @@ struct MappingEntry {
   bool used = false;
   std::uint16_t group = 0;
   std::uint8_t lac = 0;
-  unsigned event_queues = 0;  // that lie in it
+  unsigned event_queues = 0;  // event queues in this mapping
   std::uint64_t iova = 0;
   std::byte* va = nullptr;
   std::size_t length = 0;
@@ -69,7 +69,7 @@ class Nic {
   Nic(const Nic&) = delete;
   Nic& operator=(const Nic&) = delete;
 
-  // Objects are named by small numbers: those that commands carry, or rows of a table.
+  // Objects have small numbers: those in commands, or rows of a table.
   [[nodiscard]] Made<unsigned> make_group(unsigned service);
   [[nodiscard]] Made<void> drop_group(unsigned group);
   [[nodiscard]] Made<unsigned> make_profile(unsigned group, unsigned vni, unsigned traffic_class);
@@ -83,17 +83,17 @@ class Nic {
   [[nodiscard]] Made<unsigned> map(unsigned group, void* va, std::size_t length, bool read,
                                    bool write);
   [[nodiscard]] Made<void> unmap(unsigned mapping);
-  // The same device addresses, other memory behind them from now on; not larger than it was.
+  // Puts other memory, not larger, behind the same device addresses.
   [[nodiscard]] Made<void> remap(unsigned mapping, void* va, std::size_t length);
   [[nodiscard]] const MappingEntry& mapping(unsigned number) const { return mappings_[number]; }
   [[nodiscard]] Made<unsigned> make_event_queue(unsigned group, unsigned mapping,
                                                 const EventQueueSetup& setup);
   [[nodiscard]] Made<void> drop_event_queue(unsigned number);
-  // What follows the EQ_SWITCH goes to the other buffer; the first is let go when that is complete.
+  // Events after the EQ_SWITCH go to the other buffer; completion of the resize releases the first.
   [[nodiscard]] Made<void> resize_event_queue(unsigned number, unsigned mapping, std::byte* memory,
                                               std::size_t bytes);
   [[nodiscard]] Made<void> complete_resize(unsigned number);
-  // How many are reserved then.
+  // Returns the number of reserved slots.
   [[nodiscard]] Made<unsigned> adjust_reserved(unsigned number, int slots);
   [[nodiscard]] EventQueue* event_queue(unsigned number) { return tables_.eq(number); }
   [[nodiscard]] Made<unsigned> make_command_queue(unsigned group, const QueueRequest& request);
@@ -110,19 +110,19 @@ class Nic {
   [[nodiscard]] Made<void> drop_counter(unsigned number);
   [[nodiscard]] Made<void> set_writeback(unsigned number, void* writeback);
 
-  // What may be under way to or from this NIC outside of it.
+  // The owner of operations under way to or from this NIC.
   class Carrier {
    public:
     virtual ~Carrier() = default;
-    // Cut each delivery through this entry: from now on it touches no memory.
+    // Cuts each delivery through this entry: from now on it accesses no memory.
     virtual void cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) = 0;
   };
   void attach(Transport* transport, Carrier* carrier);
   [[nodiscard]] std::span<const Service> services() const { return services_; }
   [[nodiscard]] const Resources& resources() const { return tables_.resources; }
 
-  // Looks at each queue once, executes a bounded number of commands. Returns how many. Where the
-  // transport had no room for all, the next step begins with another queue.
+  // Looks at each queue once and executes a bounded number of commands. Returns their number. If
+  // the transport lacked room, the next step begins with another queue.
   unsigned step(std::uint64_t now_ns);
 
   // For the transport.
@@ -154,10 +154,10 @@ class Nic {
   std::vector<MappingEntry> mappings_;
   std::vector<std::unique_ptr<CommandQueue>> queues_;  // by hardware index
   std::vector<CommandQueue*> active_;
-  std::size_t first_ = 0;  // of them: the one whose turn it is
+  std::size_t first_ = 0;  // index in queues_ of the next turn
   struct EqHome {
     unsigned mapping = 0;
-    unsigned before = 0;  // while it is being resized
+    unsigned before = 0;  // the earlier mapping during a resize
     bool resizing = false;
   };
   [[nodiscard]] bool queue_fits(unsigned group, unsigned mapping, const std::byte* memory,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a NIC allocates, and what it refuses (shs-cxi-driver: the error numbers).
+// Allocations and refusals of a NIC (shs-cxi-driver: the error numbers).
 #include <algorithm>
 #include <cerrno>
 
@@ -8,7 +8,7 @@
 namespace plnet::cassini::soft {
 namespace {
 
-// The first row that is free, from `first` on.
+// The first free row from `first` on.
 template <class Rows, class Free>
 unsigned first_free(const Rows& rows, unsigned first, unsigned end, Free free) {
   while (first < end && !free(rows[first]))
@@ -226,7 +226,7 @@ Made<void> Nic::invalidate(unsigned portal, unsigned buffer_id, unsigned list) {
   if (portal == 0 || portal >= tables_.portals.size() || !tables_.portals[portal].allocated ||
       list >= kLists || buffer_id == kEveryBuffer)
     return no(EINVAL);
-  // Only what was unlinked may be cut off: the next message would begin it again.
+  // Only an unlinked entry may be invalidated: a linked one would accept the next message.
   EntryPool& entries = tables_.pool;
   const EntryList& linked = tables_.portals[portal].list(static_cast<ListKind>(list));
   for (std::uint32_t at = linked.head; at != kNoEntry; at = entries[at].next) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues and counters that a NIC allocates.
+// Allocation of a NIC's queues and counters.
 #include <algorithm>
 #include <cerrno>
 
@@ -62,7 +62,8 @@ Made<void> Nic::resize_event_queue(unsigned number, unsigned mapping, std::byte*
     return no(EINVAL);
   EqHome& home = eq_home_[number];
   if (home.resizing) return no(EBUSY);
-  if (!eq->resize(memory, bytes, tables_.now_ns)) return no(ENOSPC);  // not even for the EQ_SWITCH
+  // no room even for the EQ_SWITCH
+  if (!eq->resize(memory, bytes, tables_.now_ns)) return no(ENOSPC);
   home = {.mapping = mapping, .before = home.mapping, .resizing = true};
   ++mappings_[mapping].event_queues;
   return {};

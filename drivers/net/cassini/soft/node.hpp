@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A software NIC that is whole: the NIC, its packets, a wire of somebody else's, and the backend
-// that the driver allocates from. Stepped inline by the poller that also polls the endpoint.
+// A complete software NIC: the NIC, its packets, a given wire, and the driver's backend. Stepped by
+// the poller that also polls the endpoint.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Node final : public Pollable {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // What a Device is opened on: its only device is cxi0.
+  // For Device::open(): its only device is cxi0.
   [[nodiscard]] Backend& backend() { return backend_; }
   [[nodiscard]] std::size_t objects() const { return backend_.objects(); }
   unsigned poll(Instant now) override {

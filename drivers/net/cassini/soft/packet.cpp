@@ -58,8 +58,7 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   if (opcode == 0 || opcode > 2 || list >= kLists || sequence > kSequences) return {};
   if (Bits::Cleared::get(at) > kSequences || Bits::Expected::get(at) > kSequences) return {};
   if (sequence == 0 && type < static_cast<std::uint64_t>(PacketType::kClear)) return {};
-  // An event has six bits for a code; one with code 0 would look half written to its reader, for
-  // ever.
+  // Codes have six bits in events; an event with code 0 would look half written for ever.
   const std::uint64_t code = Bits::Code::get(at);
   if (code == 0 || code > kReturnCodeMax) return {};
   Packet packet;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What software NICs say to one another over a wire (12.4): a format of our own, versioned, with
-// every field that the device's headers carry (section 7), so that traces compare.
+// The messages of software NICs on a wire: a format of our own, versioned, with every field of the
+// device's headers, so that traces are comparable.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ inline constexpr std::uint8_t kWireVersion = 2;
 inline constexpr std::size_t kPacketHeaderBytes = layout::WirePacket::kBytes;
 inline constexpr std::size_t kPayloadMax = 8192;
 
-// The last four close a connection (8): answers are forgotten, then the connection is.
+// The last four close a connection: first its responses are forgotten, then the connection.
 enum class PacketType : std::uint8_t {
   kFirst = 1,
   kContinuation,
@@ -71,7 +71,7 @@ inline constexpr unsigned kSequences = 4095;
 constexpr unsigned sequence_after(unsigned sequence, unsigned steps = 1) {
   return (sequence - 1 + steps) % kSequences + 1;
 }
-// How far `to` lies after `from`, as if it were at most half the circle away.
+// The distance from `from` to `to`, assuming at most half the circle.
 constexpr int sequence_distance(unsigned from, unsigned to) {
   const int ahead = static_cast<int>((to + kSequences - from) % kSequences);
   return ahead > static_cast<int>(kSequences / 2) ? ahead - static_cast<int>(kSequences) : ahead;
@@ -79,17 +79,17 @@ constexpr int sequence_distance(unsigned from, unsigned to) {
 
 struct Packet {
   PacketType type = PacketType::kFirst;
-  bool syn = false;  // no answer has been seen on this connection yet
+  bool syn = false;  // no response has been seen on this connection yet
   bool eom = false;
   std::uint8_t attempt = 0;
-  std::uint16_t connection = 0;  // the sender of the request's own number for it
+  std::uint16_t connection = 0;  // the connection's number at the sender of the request
   std::uint16_t sequence = 0;
-  std::uint16_t cleared = 0;   // answers up to this one need not be remembered; 0: none
+  std::uint16_t cleared = 0;   // responses up to this one may be forgotten; 0: none
   std::uint16_t expected = 0;  // of a NACK for a gap; of an ACK: the first of a run, or 0
   std::uint32_t epoch = 0;
   std::uint32_t message_id = 0;
-  std::uint32_t length = 0;  // bytes carried or asked for
-  std::uint64_t offset = 0;  // of them in the message
+  std::uint32_t length = 0;  // bytes carried or requested
+  std::uint64_t offset = 0;  // offset of these bytes in the message
   ReturnCode code = ReturnCode::kOk;
   std::uint32_t mlength = 0;
   ListKind list = ListKind::kPriority;
@@ -98,7 +98,7 @@ struct Packet {
 
 using PacketHeader = std::array<std::byte, kPacketHeaderBytes>;
 [[nodiscard]] PacketHeader encode(const Packet& packet);
-// Nothing for what is not a packet of this version.
+// Nothing: not a packet of this version.
 [[nodiscard]] std::optional<Packet> decode(std::span<const std::byte> bytes);
 
 }  // namespace plnet::cassini::soft

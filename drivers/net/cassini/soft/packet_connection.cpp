@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections: made when there is something to send, closed in three steps when they are idle. The
-// target forgets its answers, then the connection; then the number is free. A target that says
-// nothing is asked again and then left alone: whatever it still remembers has an old epoch.
+// Connections: made when there is something to send, closed in three steps when idle. The target
+// forgets its responses, then the connection; then the number is free. A silent target is asked
+// again and finally abandoned: the epoch of anything that it remembers is old.
 #include <algorithm>
 
 #include "drivers/net/cassini/soft/packet_port.hpp"
@@ -10,7 +10,7 @@ namespace plnet::cassini::soft {
 namespace {
 
 constexpr unsigned kWireBursts = 4;
-constexpr unsigned kLooksPerStep = 8;  // at connections that may be idle
+constexpr unsigned kLooksPerStep = 8;  // connections checked for idleness
 
 std::uint64_t key_of(const Message& message, unsigned lane) {
   const std::uint64_t to =
@@ -107,8 +107,9 @@ void PacketPort::on_link(bool up, NicAddress own) {
   leave_address();
 }
 
-// Whom we have sent to under the old address cannot answer us any more, and what he has done of it
-// must not be done again under the new one. Who has sent to us will hear nothing either.
+// Targets of messages under the old address cannot answer any more, and operations that they have
+// done must not be repeated under the new one. Sources of messages to the old address will hear
+// nothing either.
 void PacketPort::leave_address() {
   for (const std::uint16_t number : used_connections_) {
     Connection& connection = connections_[number];
@@ -124,7 +125,7 @@ void PacketPort::leave_address() {
     free_target(used_targets_.back());
 }
 
-// Asked anew each time: MTUs change while we run, and peers begin anew behind other ports.
+// Read each time: MTUs change at run time, and peers restart behind other ports.
 std::size_t PacketPort::payload_room(NicAddress peer) const {
   return std::clamp<std::size_t>(without_header(wire_.packet_bytes_max_to(peer)), 1, payload_max_);
 }
@@ -133,7 +134,7 @@ bool PacketPort::ready(NicAddress /*from*/) {
   return !free_messages_.empty();
 }
 
-// What is restricted keeps no order: any of some connections of its own may take it.
+// Restricted messages are unordered: any of some connections of their own may carry them.
 std::uint16_t PacketPort::connection_for(const Message& message) {
   const unsigned lane = message.restricted ? 1 + static_cast<unsigned>(random_.below(kLanes)) : 0;
   const std::uint64_t key = key_of(message, lane);
@@ -160,7 +161,7 @@ void PacketPort::free_connection(std::uint16_t number) {
   connections_[last].in_use = connection.in_use;
   used_connections_.pop_back();
   connection.state = State::kFree;
-  connection.epoch = ++next_epoch_;  // late answers find nobody
+  connection.epoch = ++next_epoch_;  // late responses find no connection
   free_connections_.push_back(number);
 }
 
@@ -182,13 +183,13 @@ std::uint64_t PacketPort::next_due() const {
   return used_targets_.empty() ? due : std::min(due, expiry_ns_);
 }
 
-// Until an idle one is closed further.
+// The wait until an idle connection proceeds with closing.
 std::uint64_t PacketPort::idle_wait_of(const Connection& connection) const {
   const bool first = connection.state == State::kNormal || connection.close_tries == 0;
   return first ? retry_.idle_ns() : retry_.packet_timeout_ns();
 }
 
-// A few of them at each step: each gets its turn in time.
+// A few of them in each step, in rotation.
 void PacketPort::close_idle() {
   for (unsigned i = 0; i < kLooksPerStep && i < used_connections_.size(); ++i) {
     if (close_at_ >= used_connections_.size()) close_at_ = 0;
@@ -203,7 +204,7 @@ void PacketPort::close_further(std::uint16_t number) {
   Connection& connection = connections_[number];
   if (connection.state == State::kNormal) {
     connection.state = State::kClearPending;
-    // Nobody ever answered on it: there is nothing to close at the other end, as far as we know.
+    // No response ever came on it: as far as known, the other end has nothing to close.
     if (!connection.established) return free_connection(number);
   }
   if (connection.close_tries >= retry_.close_tries_max()) {
@@ -228,7 +229,7 @@ bool PacketPort::say(PacketType type, std::uint16_t number) {
   return wire_.send(connection.to.destination, encode(packet), {});
 }
 
-// At the target. What it does not know any more is closed already.
+// At the target. An unknown connection is already closed.
 void PacketPort::closing(NicAddress from, const Packet& packet) {
   const std::uint16_t number = by_source_.find(std::uint64_t{from} << 16 | packet.connection);
   const bool known = number != kNone && targets_[number].epoch == packet.epoch;
@@ -238,11 +239,11 @@ void PacketPort::closing(NicAddress from, const Packet& packet) {
   answer.type =
       packet.type == PacketType::kClear && known ? PacketType::kCleared : PacketType::kClosed;
   if (known && packet.type == PacketType::kClose) free_target(number);
-  // Lost or without room: it is asked again.
+  // A lost close request, or one without room, is repeated by the source.
   (void)wire_.send(from, encode(answer), {});
 }
 
-// At the source. Who was not asked has nothing to say.
+// At the source. Unsolicited answers are ignored.
 void PacketPort::closing_answered(NicAddress from, const Packet& packet) {
   Connection* const connection = connection_of(from, packet);
   if (connection == nullptr || connection->active || connection->state == State::kNormal)
@@ -263,7 +264,7 @@ std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
   if (number != kNone) {
     if (targets_[number].epoch == packet.epoch) return number;
     const auto newer = static_cast<std::int32_t>(packet.epoch - targets_[number].epoch) > 0;
-    if (!newer) {  // of an earlier life
+    if (!newer) {  // of an earlier incarnation
       stats_.add(PortCounters::Id::kLate);
       return kNone;
     }
@@ -321,7 +322,7 @@ void PacketPort::expire_targets(std::uint64_t now_ns) {
     if (targets_[number].seen_ns + timeout > now_ns) {
       ++i;
     } else {
-      free_target(number);  // the last one takes its place
+      free_target(number);  // the last one takes its place in the list
     }
   }
 }

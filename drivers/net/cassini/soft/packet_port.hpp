@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One NIC on a wire: cuts messages into packets, numbers them, sees to it that each is executed
-// once and that every command ends. The source half is packet_source.cpp, the target half
-// packet_target.cpp, the life of connections packet_connection.cpp. No memory is taken after the
-// constructor.
+// One NIC on a wire: splits messages into packets, numbers them, ensures that each is executed once
+// and that every command ends. packet_source.cpp has the source half, packet_target.cpp the target
+// half, packet_connection.cpp the states of connections. Allocates nothing after the constructor.
 #pragma once
 
 #include <array>
@@ -20,13 +19,13 @@
 
 namespace plnet::cassini::soft {
 
-inline constexpr unsigned kPacketWindow = 64;  // unanswered on one connection
+inline constexpr unsigned kPacketWindow = 64;  // unanswered packets on one connection
 
 struct PortOptions {
-  std::size_t payload_max = 2048;  // less to whom the wire has less room, as long as it has less
+  std::size_t payload_max = 2048;  // less to a receiver that has less room, while that lasts
   RetryOptions retry;
-  // A NIC that starts again says another one: connections of its earlier life are not taken up. If
-  // it is not a higher one, who still knows that life does not hear it until target_timeout_ns
+  // A restarted NIC uses another one: connections of its earlier life are not continued. If it is
+  // not higher, peers that still know the earlier life ignore the NIC until target_timeout_ns
   // later.
   std::uint32_t incarnation = 0;
   unsigned messages_max = 2048;
@@ -37,19 +36,21 @@ struct PortOptions {
   std::uint64_t seed = 0;
 };
 
-#define PLNET_CASSINI_PORT_COUNTERS(X)                                                          \
-  X(kSent, "packets_sent", "packets", kCount, "requests, the first time")                       \
-  X(kResent, "packets_resent", "packets", kCount, "requests, again")                            \
-  X(kReceived, "packets_received", "packets", kCount, "requests that were executed")            \
-  X(kDuplicates, "duplicates", "packets", kCount, "executed before: answered from memory")      \
-  X(kLate, "late_packets", "packets", kCount, "of a connection or to a request that is over")   \
-  X(kGaps, "gaps", "packets", kCount, "refused because one before was missing")                 \
-  X(kBad, "bad_packets", "packets", kCount, "not of this version, not for us, or not possible") \
-  X(kWireFull, "wire_full", "packets", kCount, "had to wait for the wire")                      \
-  X(kAnswers, "answers", "packets", kCount, "answers sent; one may be for many requests")       \
-  X(kTooLong, "too_long", "packets", kCount, "GETs for more than a packet of ours carries")     \
-  X(kClosed, "connections_closed", "connections", kCount, "idle ones, with the target's word")  \
-  X(kForced, "connections_forced", "connections", kCount, "closed though the target was silent")
+#define PLNET_CASSINI_PORT_COUNTERS(X)                                                         \
+  X(kSent, "packets_sent", "packets", kCount, "requests sent for the first time")              \
+  X(kResent, "packets_resent", "packets", kCount, "requests repeated")                         \
+  X(kReceived, "packets_received", "packets", kCount, "requests that were executed")           \
+  X(kDuplicates, "duplicates", "packets", kCount,                                              \
+    "executed before: the remembered response was sent")                                       \
+  X(kLate, "late_packets", "packets", kCount, "for a connection or request that has ended")    \
+  X(kGaps, "gaps", "packets", kCount, "refused because an earlier one was missing")            \
+  X(kBad, "bad_packets", "packets", kCount, "of another version, for another NIC, or invalid") \
+  X(kWireFull, "wire_full", "packets", kCount, "had to wait for the wire")                     \
+  X(kAnswers, "answers", "packets", kCount, "responses sent; one may be for many requests")    \
+  X(kTooLong, "too_long", "packets", kCount, "GETs for more data than a packet can carry")     \
+  X(kClosed, "connections_closed", "connections", kCount,                                      \
+    "idle ones closed with the target's confirmation")                                         \
+  X(kForced, "connections_forced", "connections", kCount, "closed without an answer of the target")
 PLNET_COUNTERS(PortCounters, PLNET_CASSINI_PORT_COUNTERS);
 
 class PacketPort final : private Transport, private Nic::Carrier, private WireEvents {
@@ -59,24 +60,24 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   PacketPort& operator=(const PacketPort&) = delete;
   ~PacketPort() override;
 
-  // The NIC, the wire and what waits. Returns how much was done; 0 while somebody allocates.
+  // Steps the NIC, the wire and waiting packets. Returns the amount of work; 0 while another thread
+  // allocates.
   unsigned step(std::uint64_t now_ns);
   [[nodiscard]] Gate& gate() { return gate_; }
   [[nodiscard]] RetryHandler& retry_handler() { return retry_; }
   [[nodiscard]] CounterView counters() const { return stats_.view(); }
   [[nodiscard]] std::uint64_t count(PortCounters::Id id) const { return stats_.get(id); }
   [[nodiscard]] bool idle() const { return active_.empty(); }
-  // When it has to be stepped though nothing comes and no queue has new commands; UINT64_MAX:
-  // never.
+  // The next necessary step if nothing arrives and no queue has new commands; UINT64_MAX: none.
   [[nodiscard]] std::uint64_t next_due() const;
-  // As if so many requests were unanswered at most: what comes beyond is turned away (NACKs).
+  // Limits the number of unanswered requests: further ones are rejected (NACKs).
   void set_responses_max(unsigned most) { responses_max_ = most; }
   [[nodiscard]] std::size_t connections() const { return used_connections_.size(); }
   [[nodiscard]] std::size_t targets() const { return used_targets_.size(); }
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
-  static constexpr unsigned kLanes = 4;  // of restricted messages; 0 is the ordered one
+  static constexpr unsigned kLanes = 4;  // of restricted messages; lane 0 is the ordered one
 
   struct Outgoing {  // a message
     Message message;
@@ -84,11 +85,11 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     LocalBuffer local;
     Outcome outcome;
     std::uint32_t sent = 0;      // bytes given to packets
-    std::uint32_t waiting = 0;   // packets without answer
+    std::uint32_t waiting = 0;   // packets without a response
     std::uint16_t next = kNone;  // on its connection
     bool all_sent = false;
     bool started = false;
-    std::array<std::byte, kImmediateMax> bytes{};  // those that came with the command
+    std::array<std::byte, kImmediateMax> bytes{};  // of an immediate command
   };
   struct Sent {  // SPT: a packet
     std::uint16_t message = kNone;
@@ -104,7 +105,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   struct Connection {  // SCT
     State state = State::kFree;
     std::uint8_t close_tries = 0;
-    std::uint16_t in_use = 0;  // where in used_
+    std::uint16_t in_use = 0;  // index in used_
     Message to;                // destination, VNI and traffic class of all its messages
     unsigned lane = 0;
     std::uint32_t epoch = 0;
@@ -112,20 +113,20 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint16_t cleared = 0;
     std::uint16_t head = kNone, tail = kNone;  // messages
     unsigned first = 0, count = 0;             // of `window`
-    unsigned to_send = 0;  // from the oldest: these are out, what follows must go (again)
+    unsigned to_send = 0;  // from the oldest: these are sent, later ones must be sent (again)
     unsigned batch = kPacketWindow;
     std::uint64_t hold_until_ns = 0;
-    std::uint64_t idle_since_ns = 0;  // or since the close was last asked for
+    std::uint64_t idle_since_ns = 0;  // or since the last close request
     bool established = false, active = false, gap_seen = false;
     std::array<Sent, kPacketWindow> window;
     Sent& at(unsigned i) { return window[(first + i) % kPacketWindow]; }
     [[nodiscard]] const Sent& at(unsigned i) const { return window[(first + i) % kPacketWindow]; }
   };
-  struct Remembered {            // TRS: an answer
+  struct Remembered {            // TRS: a response
     std::uint16_t sequence = 0;  // 0: none
     ReturnCode code = ReturnCode::kOk;
     ListKind list = ListKind::kPriority;
-    bool plain = false;  // OK, all of the message, no data: many of these are one answer
+    bool plain = false;  // OK, the whole message, no data: many of these share one response
     std::uint32_t mlength = 0;
     std::uint32_t length = 0;
     std::uint16_t data = kNone;
@@ -134,36 +135,35 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint64_t key = 0;
     NicAddress from = 0;
     std::uint16_t connection = 0;
-    std::uint16_t in_use = 0;  // where in used_targets_
+    std::uint16_t in_use = 0;  // index in used_targets_
     std::uint32_t epoch = 0;
     std::uint16_t expected = 1;
-    std::uint16_t cleared = 0;                 // up to here nothing is remembered
-    std::uint16_t owed_from = 0, owed_to = 0;  // answers to be sent, the second one excluded
+    std::uint16_t cleared = 0;                 // nothing up to here is remembered
+    std::uint16_t owed_from = 0, owed_to = 0;  // responses to send, without the second one
     bool owing = false;
     bool partial = false;
     std::uint64_t seen_ns = 0;
     std::uint32_t message_id = 0;
-    std::uint64_t next_offset = 0;  // of the message that is partial
+    std::uint64_t next_offset = 0;  // of the partial message
     Message message;
     Delivery delivery;
     std::array<Remembered, std::size_t{2} * kPacketWindow> remembered{};
   };
 
-  // A connection that is no more: what the wire repeats of it late is not done a second time. Only
-  // for as long as its source may still repeat something: a NIC that began anew, or another one
-  // that has this address now, may well count its epochs from below.
+  // A closed connection: late repetitions by the wire must not be executed again. Kept only as long
+  // as its source may still repeat packets: a restarted NIC, or another one that now has this
+  // address, may count its epochs from below.
   struct Former {
     std::uint64_t key = ~std::uint64_t{0};
     std::uint32_t epoch = 0;
-    std::uint64_t seen_ns = 0;  // when something of it came for the last time
+    std::uint64_t seen_ns = 0;  // time of its last packet
   };
-  static constexpr std::size_t kFormerMax =
-      1024;  // a power of two; newer ones take older ones' place
+  static constexpr std::size_t kFormerMax = 1024;  // a power of two; newer ones replace older ones
   [[nodiscard]] Former& former(std::uint64_t key) {
     return former_[(key >> 16U ^ key) & (kFormerMax - 1)];
   }
 
-  // Payload of one packet to or from that NIC, as the wire and both ends are now.
+  // Payload of one packet to or from that NIC with the present wire and ends.
   [[nodiscard]] std::size_t payload_room(NicAddress peer) const;
   [[nodiscard]] bool ready(NicAddress from) override;
   void start(NicAddress from, const Message& message, const LocalBuffer& local,
@@ -202,7 +202,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   void give_up(std::uint16_t number, ReturnCode code);
   void renew(Connection& connection);
   void end_message(Connection& connection, std::uint16_t number, const Outcome& outcome);
-  // That an answer is for; nullptr: none, or not his to answer.
+  // The connection of a response; nullptr: none, or not the sender's.
   [[nodiscard]] Connection* connection_of(NicAddress from, const Packet& answer);
   [[nodiscard]] static Sent* find_sent(Connection& connection, unsigned sequence, unsigned& at);
 
@@ -239,7 +239,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   std::vector<Connection> connections_;
   std::vector<std::uint16_t> free_connections_;
   std::vector<std::uint16_t> used_connections_;
-  std::size_t close_at_ = 0;  // in used_connections_: whose turn it is to be looked at
+  std::size_t close_at_ = 0;  // in used_connections_: the next to check
   KeyTable by_destination_;
   std::vector<std::uint16_t> active_;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests: sent in order of each connection, kept until answered, sent again as the retry handler
-// says.
+// Requests: sent in the order of each connection, kept until answered, repeated as the retry
+// handler decides.
 #include <algorithm>
 #include <cstring>
 
@@ -41,8 +41,8 @@ void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalB
   (connection.tail == kNone ? connection.head : messages_[connection.tail].next) = slot;
   connection.tail = slot;
   if (!connection.active) {
-    // Being closed, or so long idle that the target may forget it at any moment: with nothing
-    // unanswered it is safe to begin anew.
+    // Being closed, or idle for so long that the target may forget it at any moment: without
+    // unanswered packets a restart is safe.
     if (connection.state != State::kNormal ||
         (connection.established &&
          now_ns_ - connection.idle_since_ns > retry_.target_timeout_ns() / 4))
@@ -52,7 +52,7 @@ void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalB
   }
 }
 
-// The oldest message that has packets left.
+// The oldest message with packets left.
 std::uint16_t PacketPort::first_unsent(const Connection& connection) const {
   std::uint16_t number = connection.head;
   while (number != kNone && messages_[number].all_sent)
@@ -60,7 +60,7 @@ std::uint16_t PacketPort::first_unsent(const Connection& connection) const {
   return number;
 }
 
-// Its next packet. False: nothing to send.
+// Prepares its next packet. False: nothing to send.
 bool PacketPort::prepare(Connection& connection, std::size_t room) {
   if (connection.count == kPacketWindow) return false;
   const std::uint16_t number = first_unsent(connection);
@@ -74,7 +74,7 @@ bool PacketPort::prepare(Connection& connection, std::size_t room) {
   sent.offset = out.sent;
   sent.length =
       static_cast<std::uint32_t>(std::min<std::size_t>(room, out.message.length - out.sent));
-  sent.sent_ns = now_ns_;  // the clock runs while it waits for the wire, too
+  sent.sent_ns = now_ns_;  // the timeout includes the wait for the wire
   out.started = true;
   out.sent += sent.length;
   out.all_sent = out.sent == out.message.length;
@@ -85,12 +85,12 @@ bool PacketPort::prepare(Connection& connection, std::size_t room) {
   return true;
 }
 
-// The wire has less room than when it was cut, and nobody has seen it yet.
+// The wire has less room than at the splitting, and the packet was never sent.
 void PacketPort::shorten(Connection& connection, Sent& sent, std::size_t room) {
   if (sent.length <= room || sent.tries > 0) return;
-  if (connection.to_send + 1 != connection.count) return;  // others are numbered behind it
+  if (connection.to_send + 1 != connection.count) return;  // later packets already have numbers
   Outgoing& out = messages_[sent.message];
-  if (out.outcome.code != ReturnCode::kOk) return;  // it has ended already
+  if (out.outcome.code != ReturnCode::kOk) return;  // it has already ended
   sent.length = static_cast<std::uint32_t>(room);
   sent.eom = out.all_sent = false;
   out.sent = sent.offset + sent.length;
@@ -136,7 +136,7 @@ bool PacketPort::send(std::uint16_t number, Sent& sent) {
     } else {
       const Translated here =
           nic_.local_memory(out.local, Operation::kPut, sent.offset, sent.length);
-      // Unmapped under way: the target must hear of it or it would wait for the rest.
+      // Unmapped meanwhile: the target must be notified or it would wait for the rest.
       if (here.code != ReturnCode::kOk) packet.code = ReturnCode::kUncor;
       if (here.memory != nullptr) payload = {here.memory, sent.length};
     }
@@ -158,7 +158,7 @@ void PacketPort::check_timer(std::uint16_t number) {
   Sent& oldest = connection.at(0);
   if (now_ns_ < oldest.sent_ns + retry_.packet_timeout_ns()) return;
   const PacketName name{.sct = number, .spt = oldest.sequence, .nid = connection.to.destination};
-  // Those that have become too long for the receiver say nothing against its NID.
+  // Packets too long for the receiver do not count against its NID.
   const std::size_t room = payload_room(connection.to.destination);
   unsigned with_it = 0;
   for (unsigned i = 1; i < connection.count; ++i) {
@@ -176,7 +176,7 @@ void PacketPort::retry(std::uint16_t number, unsigned at, const RetryHandler::De
   }
   connection.to_send = std::min(connection.to_send, at);
   connection.hold_until_ns = now_ns_ + decision.after_ns;
-  // Of those before it the time runs on: their answers may be lost.
+  // Earlier packets keep their time: their responses may be lost.
   if (at == 0) connection.at(0).sent_ns = connection.hold_until_ns;
   connection.batch = decision.small_batch ? retry_.batch() : kPacketWindow;
 }
@@ -204,7 +204,7 @@ void PacketPort::answered(NicAddress from, const Packet& packet,
   if (connection == nullptr) return stats_.add(PortCounters::Id::kLate);
   unsigned at = 0;
   bool any = false;
-  // A run ends with `sequence`; more than a window of it is a lie.
+  // A run ends with `sequence`; one longer than a window is invalid.
   unsigned sequence = packet.expected == 0 ? packet.sequence : packet.expected;
   for (unsigned i = 0; i < kPacketWindow; ++i) {
     Sent* const sent = find_sent(*connection, sequence, at);
@@ -228,14 +228,14 @@ void PacketPort::answered_one(Sent& sent, const Packet& packet,
   }
   if (packet.code != ReturnCode::kOk && (out.outcome.code == ReturnCode::kOk || sent.first)) {
     out.outcome = {.code = packet.code, .list = packet.list, .target_error = true};
-    out.all_sent = true;  // the rest has nowhere to go
+    out.all_sent = true;  // the rest cannot be delivered
   }
   if (sent.tries > 1) out.outcome.retried = true;
   if (out.message.operation == Operation::kGet && out.outcome.code == ReturnCode::kOk) {
     const std::uint64_t rest = packet.mlength - std::min(packet.mlength, sent.offset);
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(rest, sent.length));
     if (payload.size() < length) {
-      out.outcome.code = ReturnCode::kUncor;  // a hole in our buffer otherwise
+      out.outcome.code = ReturnCode::kUncor;  // otherwise there would be a hole in our buffer
       sent.done = true;
       return;
     }
@@ -249,7 +249,7 @@ void PacketPort::answered_one(Sent& sent, const Packet& packet,
   sent.done = true;
 }
 
-// What has been answered, oldest first, leaves the window; messages end.
+// Answered packets, oldest first, leave the window; messages end.
 void PacketPort::settle(Connection& connection) {
   while (connection.count > 0 && connection.at(0).done) {
     const Sent& sent = connection.at(0);
@@ -266,7 +266,7 @@ void PacketPort::settle(Connection& connection) {
 
 void PacketPort::end_message(Connection& connection, std::uint16_t number, const Outcome& outcome) {
   const Outgoing& out = messages_[number];
-  // Messages of a connection end in their order: it is the first one.
+  // Messages of a connection end in their order: this is the first one.
   PLNET_CHECK(connection.head == number, "messages of a connection end in order");
   connection.head = out.next;
   if (connection.head == kNone) connection.tail = kNone;
@@ -274,8 +274,8 @@ void PacketPort::end_message(Connection& connection, std::uint16_t number, const
   free_messages_.push_back(number);
 }
 
-// Whatever was sent and not answered may or may not have been done: none of it is sent again. What
-// was never sent goes on a new connection of the same name.
+// Unanswered packets may or may not have been executed: none is sent again. Packets never sent move
+// to a new connection of the same number.
 void PacketPort::give_up(std::uint16_t number, ReturnCode code) {
   Connection& connection = connections_[number];
   const bool parked = retry_.parked(connection.to.destination, now_ns_);
@@ -308,7 +308,7 @@ void PacketPort::refused(NicAddress from, const Packet& packet) {
   if (sent == nullptr) return stats_.add(PortCounters::Id::kLate);
   Connection& connection = *found;
   if (packet.code == ReturnCode::kSequenceError) {
-    // Everything from the missing one on goes again, once for all the refusals of one gap.
+    // Everything from the missing packet on is sent again, once for all NACKs of one gap.
     if (packet.attempt + 1 != sent->tries || connection.to_send <= at) return;
     const int behind = sequence_distance(connection.at(0).sequence, packet.expected);
     if (behind < 0 || behind > static_cast<int>(at)) return;
@@ -316,8 +316,8 @@ void PacketPort::refused(NicAddress from, const Packet& packet) {
   }
   const PacketName name{
       .sct = packet.connection, .spt = packet.sequence, .nid = connection.to.destination};
-  // Those behind it are refused for ever, and each refusal would put its time-out off. Here a
-  // packet of the receiver's has just come, so that its room is known.
+  // Later packets are refused for ever, and each refusal would postpone the timeout. A packet of
+  // the receiver has just arrived, so its room is known.
   if (connection.at(at).length > payload_room(connection.to.destination) &&
       messages_[connection.at(at).message].message.operation == Operation::kPut)
     return retry(packet.connection, at, retry_.undeliverable(name));

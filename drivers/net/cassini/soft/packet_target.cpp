@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests from others: executed once and in order, answered as often as they are asked.
+// Requests from other NICs: executed once and in order, answered whenever they are repeated.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@ void PacketPort::on_packet(NicAddress from, std::span<const std::byte> bytes) {
   const bool answer =
       packet && (packet->type == PacketType::kAck || packet->type == PacketType::kNack ||
                  packet->type == PacketType::kCleared || packet->type == PacketType::kClosed);
-  // An answer repeats the addresses of its request.
+  // A response repeats the addresses of its request.
   if (!packet ||
       (answer ? packet->message.source : packet->message.destination) != nic_.address() ||
       (answer ? packet->message.destination : packet->message.source) != from) {
@@ -74,7 +74,7 @@ void PacketPort::request(NicAddress from, const Packet& packet,
 void PacketPort::execute(TargetConnection& target, const Packet& packet,
                          std::span<const std::byte> payload, Remembered& answer) {
   if (packet.type == PacketType::kFirst) {
-    abandon(target);  // the source gave up on it in the middle
+    abandon(target);  // the source gave it up in the middle
     target.message = packet.message;
     target.message_id = packet.message_id;
     target.next_offset = 0;
@@ -92,7 +92,7 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
   Delivery& delivery = target.delivery;
   answer.mlength = delivery.outcome.mlength;
   answer.list = delivery.outcome.list;
-  // No holes: each part follows the one before, and the last one ends the message.
+  // No holes: each part follows the previous one, and the last one ends the message.
   const std::uint64_t end = packet.offset + packet.length;
   if (packet.offset != target.next_offset || packet.eom != (end == target.message.length))
     delivery.outcome.code = ReturnCode::kUncor;
@@ -121,7 +121,7 @@ void PacketPort::move(TargetConnection& target, const Packet& packet,
   if (packet.code != ReturnCode::kOk) delivery.outcome.code = packet.code;  // of the source
   if (there.code != ReturnCode::kOk) delivery.outcome.code = there.code;
   if (wanted < asked && delivery.outcome.code == ReturnCode::kOk) {
-    // There is less room than the initiator knew: better an error than a hole in its buffer.
+    // There is less room than the initiator assumed: an error is better than a hole in its buffer.
     stats_.add(PortCounters::Id::kTooLong);
     delivery.outcome.code = ReturnCode::kUncor;
   }
@@ -148,8 +148,7 @@ void PacketPort::owe(std::uint16_t number, std::uint16_t sequence) {
   if (sequence_distance(target.owed_to, after) > 0) target.owed_to = after;
 }
 
-// Answers go at the end of a step: those of many requests together, and what the wire does not take
-// now goes later.
+// Responses are sent at the end of a step, combined; those that the wire rejects now follow later.
 void PacketPort::pay_all() {
   for (std::size_t i = 0; i < owing_.size();) {
     TargetConnection& target = targets_[owing_[i]];
@@ -209,7 +208,7 @@ void PacketPort::nack(NicAddress to, const Packet& request, ReturnCode code, uns
   if (!wire_.send(to, encode(packet), {})) stats_.add(PortCounters::Id::kWireFull);
 }
 
-// A lie of the source cannot make it longer than what there is to forget.
+// An invalid value of the source cannot extend the loop beyond the remembered responses.
 void PacketPort::clear(TargetConnection& target, unsigned up_to) {
   const unsigned newest = sequence_after(target.expected, kSequences - 1);
   const int told =
@@ -226,7 +225,7 @@ void PacketPort::clear(TargetConnection& target, unsigned up_to) {
   target.cleared = static_cast<std::uint16_t>(up_to);
 }
 
-// A message whose rest will never come.
+// The rest of the message will never arrive.
 void PacketPort::abandon(TargetConnection& target) {
   if (!target.partial) return;
   target.delivery.cut = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matching (5.1) and delivery (5.2).
+// Matching and delivery.
 #include "drivers/net/cassini/soft/portals.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool wants(const Entry& entry, std::uint32_t initiator) {
          (nic == kNicAddressAny || nic == (initiator & kNicAddressAny));
 }
 
-// Where in the entry a message begins, and how much room there is.
+// The beginning of a message in the entry, and the room there.
 struct Room {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receiving half of a NIC: portal table entries, their states and lists, the commands of target
-// queues, and what becomes of a message that arrives. begin() decides and counts, whoever carries
-// the message then moves its bytes, finish() tells the process.
+// queues, and the treatment of arriving messages. begin() decides and counts, the transport then
+// moves the bytes, finish() notifies the process.
 #pragma once
 
 #include <vector>
@@ -16,18 +16,19 @@ class Portals {
  public:
   explicit Portals(Tables& tables) : tables_(tables) {}
 
-  // Command of a target queue, its form already checked; kOk or why the queue must stop.
+  // Executes a target-queue command of checked form; kOk or the reason to stop the queue.
   [[nodiscard]] ReturnCode command(unsigned opcode, const std::byte* command, unsigned group);
 
-  // delivery.outcome.code other than kOk: refused, nothing to move nor to finish.
+  // An outcome.code other than kOk: refused, nothing to move or finish.
   [[nodiscard]] Delivery begin(const Message& message);
-  // Where the bytes [offset, offset + length) of a delivery lie. Null with kOk: length 0 or cut.
+  // The memory of the bytes [offset, offset + length) of a delivery. Null with kOk: length 0 or
+  // cut.
   [[nodiscard]] Translated memory(const Delivery& delivery, Operation operation,
                                   std::uint64_t offset, std::uint64_t length) const;
   void finish(const Message& message, Delivery& delivery);
 
-  void reset(unsigned portal);  // its lists are emptied, it has no state any more
-  // A delivery that is under way through this entry is to be cut.
+  void reset(unsigned portal);  // empties its lists and clears its state
+  // True if a delivery under way through this entry must be cut.
   static bool uses(const Delivery& delivery, unsigned portal, unsigned buffer_id, ListKind list) {
     return delivery.portal == portal &&
            (buffer_id == kEveryBuffer ||
@@ -68,7 +69,7 @@ class Portals {
                     bool automatic);
 
   Tables& tables_;
-  std::uint32_t last_key_ = ~0U;  // of the domain that was asked for last
+  std::uint32_t last_key_ = ~0U;  // of the domain looked up last
   DomainEntry* last_domain_ = nullptr;
 
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands of target queues (5.3).
+// Commands of target queues.
 #include <algorithm>
 
 #include "drivers/net/cassini/soft/layout_command.hpp"
@@ -16,7 +16,7 @@ ListKind list_of(const std::byte* command) {
   return static_cast<ListKind>(Command::PtlList::get(command));
 }
 
-// A header that waits, and an entry that asks for it.
+// True if a waiting header matches the entry that searches for it.
 bool header_fits(const Entry& header, const Entry& entry) {
   constexpr unsigned kPidShift = 32 - kPidBits;
   const std::uint32_t pid = entry.match_id >> kPidShift;
@@ -104,7 +104,7 @@ ReturnCode Portals::append(const std::byte* command, unsigned group) {
   read_entry(command, group, tables_.min_free_shift, entry);
   if (list == ListKind::kPriority && take_headers(portal, number, entry, !entry.use_once) &&
       entry.use_once) {
-    tables_.give_entry(portal, index);  // used before it was ever linked
+    tables_.give_entry(portal, index);  // used before it was linked
     return ReturnCode::kOk;
   }
   portal.list(list).append(tables_.pool, index);
@@ -113,7 +113,7 @@ ReturnCode Portals::append(const std::byte* command, unsigned group) {
   return ReturnCode::kOk;
 }
 
-// Headers that waited for this entry; the first one only, or all.
+// Delivers headers that waited for this entry; the first one only, or all.
 bool Portals::take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all) {
   bool taken = false;
   EntryList& headers = portal.list(ListKind::kUnexpected);
@@ -233,8 +233,8 @@ ReturnCode Portals::set_state(const std::byte* command, unsigned /*group*/) {
   const auto drops = static_cast<std::uint32_t>(State::DropCount::get(command));
   PortalTable& portal = tables_.portals[number];
   if (wanted > PortalState::kSoftwareManaged) return ReturnCode::kCmdInvalidArg;
-  // Whoever enables after drops says how many there were; one more in between, and it must ask
-  // again.
+  // Enabling after drops must name their number; after a further drop the command fails and must be
+  // repeated.
   const bool enables = wanted == PortalState::kEnabled || wanted == PortalState::kSoftwareManaged;
   if (!enables || drops == kDropCountIgnored || drops == portal.dropped) {
     portal.state = wanted;

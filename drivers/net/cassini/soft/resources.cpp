@@ -36,7 +36,7 @@ bool Resources::take(unsigned row, Resource what) {
 
 void Resources::give(unsigned row, Resource what) {
   Account& account = rows_[row][index(what)];
-  PLNET_CHECK(account.used > 0, "no more comes back than went out");
+  PLNET_CHECK(account.used > 0, "no more is released than was taken");
   --account.used;
   if (account.used >= account.share.kept) --claimed_[index(what)];
 }

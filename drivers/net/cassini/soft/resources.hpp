@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the services of a NIC may take of it. A service is an administrator's: who may use which
-// VNIs and traffic classes, and of each kind of object how many are kept for it and how many it may
-// have at most. List entries are the pool that a process feels: an append that finds none fails.
+// The shares of services in a NIC. An administrator defines a service: its VNIs and traffic
+// classes, and for each kind of object a reserved number and a maximum. Processes notice the pool
+// of list entries: an append without one fails.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ enum class Resource : std::uint8_t {
   kEventQueues,
   kCounters,
   kListEntries,
-  kTriggered,  // nothing takes any: there are no triggered operations here
+  kTriggered,  // unused: there are no triggered operations here
   kAddressContexts,
 };
 inline constexpr unsigned kResources = 8;
@@ -45,10 +45,11 @@ inline constexpr unsigned kDefaultService = 1;
 
 class Resources {
  public:
-  // No more is kept than there is; a service lists at most as many VNIs as the NIC can hold.
+  // At most the existing number is reserved; a service lists at most as many VNIs as the NIC can
+  // hold.
   Resources(const Limits& limits, std::span<const Service> services);
 
-  // Services by their row, as they were given.
+  // Services by their row in the given order.
   [[nodiscard]] bool take(unsigned row, Resource what);
   void give(unsigned row, Resource what);
   [[nodiscard]] unsigned used(unsigned row, Resource what) const {
@@ -68,7 +69,8 @@ class Resources {
   static constexpr unsigned index(Resource what) { return static_cast<unsigned>(what); }
 
   std::array<unsigned, kResources> total_{};
-  std::array<unsigned, kResources> claimed_{};  // of each service the larger of used and kept
+  std::array<unsigned, kResources> claimed_{};  // sum over services of the larger of used and
+                                                // reserved
   std::vector<std::array<Account, kResources>> rows_;
 };
 

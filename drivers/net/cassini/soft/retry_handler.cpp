@@ -83,10 +83,10 @@ RetryHandler::Decision RetryHandler::timed_out(const PacketName& packet, PacketH
                                                std::uint64_t now_ns, unsigned with_it) {
   stats_.add(Id::kTimeouts);
   if (!options_.running) return undeliverable(packet);
-  // As the vendor's handler counts: so many times it goes again, then one more time-out is the end
+  // The vendor's count: the packet is repeated this often, then one more timeout is the end
   // (shs-libcxi retry_handler/ordered.c).
   if (history.timeouts++ >= options_.timeouts_max) {
-    // Each of the chain counts against the NID (main.c: schedule_cancel_spt()).
+    // Each packet of the chain counts against the NID (main.c: schedule_cancel_spt()).
     gave_up(packet.nid, 1 + with_it, now_ns);
     stats_.add(Id::kUndeliverable, with_it);
     return end(packet, ReturnCode::kUndeliverable, ReturnCode::kUndeliverable);
@@ -118,7 +118,7 @@ RetryHandler::Decision RetryHandler::refused(const PacketName& packet, PacketHis
         return end(packet, ReturnCode::kCanceled, code);
       break;
     case ReturnCode::kNoMatchingConn:
-      // The target may have done it before it forgot: never twice.
+      // The target may have executed it before it forgot the connection: never repeat it.
       stats_.add(Id::kNoMatchingConn);
       if (established || ++history.no_matching > 1) return end(packet, ReturnCode::kCanceled, code);
       break;

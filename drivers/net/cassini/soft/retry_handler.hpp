@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a packet that timed out or was refused (section 8): again, when, or never. Pure
-// policy: it is told and it answers; who sends packets does as it says.
+// The decision about a packet that timed out or was refused: repeat, when, or give up. Pure policy:
+// it answers; the caller sends.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 namespace plnet::cassini::soft {
 
 struct RetryOptions {
-  // False: nobody decides, and nothing is sent again. What got lost ends when its time is over,
-  // what was refused at once.
+  // False: no handler runs, and nothing is repeated. A lost packet ends at its timeout, a refused
+  // one at once.
   bool running = true;
   std::uint64_t packet_timeout_ns = std::uint64_t{1} << 30;
   std::uint64_t target_timeout_ns = std::uint64_t{1} << 35;
   std::array<std::uint64_t, 4> retry_intervals_ns{0, 4'000'000'000, 8'000'000'000, 12'000'000'000};
-  unsigned timeouts_max = 4;                       // after which it is sent again
-  std::uint64_t idle_ns = std::uint64_t{1} << 20;  // then a connection is closed; hardware: 2^15
+  unsigned timeouts_max = 4;                       // repetitions before giving up
+  std::uint64_t idle_ns = std::uint64_t{1} << 20;  // until a connection is closed; hardware: 2^15
   unsigned close_tries_max = 4;                    // unanswered, then it is closed by force
   unsigned resource_busy_max = 10;
   unsigned pending_response_max = 10;
@@ -32,7 +32,7 @@ struct RetryOptions {
   unsigned down_nid_packets = 2;
   unsigned down_switch_nids = 3;
   std::uint32_t switch_mask = 0xfffc0;
-  // Tests: all the times above divided by this.
+  // Tests: divides all the times above.
   std::uint64_t time_divisor = 1;
 };
 
@@ -42,15 +42,16 @@ struct RetryOptions {
   X(kRetries, "retries", "packets", kCount, "to be sent again")                                    \
   X(kUndeliverable, "undeliverable", "packets", kCount, "given up after timeouts")                 \
   X(kCanceled, "canceled", "packets", kCount, "given up after refusals")                           \
-  X(kNidsParked, "nids_parked", "nids", kCount, "not spoken to for a while")                       \
+  X(kNidsParked, "nids_parked", "nids", kCount, "not sent to for a while")                         \
   X(kSwitchesParked, "switches_parked", "switches", kCount, "likewise, with all NIDs behind them") \
   X(kResourceBusy, "nack_resource_busy", "packets", kCount, "the target was out of table space")   \
-  X(kSequence, "nack_sequence_error", "packets", kCount, "one before it was missing")              \
-  X(kNoMatchingConn, "nack_no_matching_conn", "packets", kCount, "the target forgot us")           \
+  X(kSequence, "nack_sequence_error", "packets", kCount, "an earlier packet was missing")          \
+  X(kNoMatchingConn, "nack_no_matching_conn", "packets", kCount,                                   \
+    "the target did not know the connection")                                                      \
   X(kNoTarget, "nack_no_target", "packets", kCount, "no connection, message or answer state left")
 PLNET_COUNTERS(RetryCounters, PLNET_CASSINI_RETRY_COUNTERS);
 
-// What has happened to one packet so far.
+// The history of one packet.
 struct PacketHistory {
   std::uint8_t timeouts = 0;
   std::uint8_t nacks = 0;
@@ -74,20 +75,20 @@ class RetryHandler {
  public:
   struct Decision {
     bool again = false;
-    ReturnCode code = ReturnCode::kOk;  // if not again
-    std::uint64_t after_ns = 0;         // if again
+    ReturnCode code = ReturnCode::kOk;  // if it is not repeated
+    std::uint64_t after_ns = 0;         // if it is repeated
     bool small_batch = false;
   };
   RetryHandler(const RetryOptions& options, Random random, RetryLog* log = nullptr);
 
-  // `with_it`: others of its connection that are given up if it is.
+  // `with_it`: other packets of its connection that are given up with it.
   [[nodiscard]] Decision timed_out(const PacketName& packet, PacketHistory& history,
                                    std::uint64_t now_ns, unsigned with_it = 0);
   [[nodiscard]] Decision refused(const PacketName& packet, PacketHistory& history, ReturnCode code,
                                  bool established);
-  // It is known that it, or its answer, will never arrive. Says nothing against the NID.
+  // The packet, or its response, will certainly never arrive. Does not count against the NID.
   [[nodiscard]] Decision undeliverable(const PacketName& packet);
-  // Nothing goes to this NID now: what is asked for ends at once.
+  // The NID is parked: requests to it end at once.
   [[nodiscard]] bool parked(NicAddress nid, std::uint64_t now_ns) const;
 
   [[nodiscard]] std::uint64_t idle_ns() const { return options_.idle_ns / options_.time_divisor; }
@@ -120,10 +121,10 @@ class RetryHandler {
   Random random_;
   RetryLog* log_;
   Counters<RetryCounters> stats_;
-  std::array<Down, 64> down_{};  // the oldest gives way
+  std::array<Down, 64> down_{};  // the oldest is replaced
 };
 
-// The name that log lines give a code.
+// The name of a code in log lines.
 [[nodiscard]] std::string_view name_of(ReturnCode code);
 
 }  // namespace plnet::cassini::soft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A word of memory that the process and the NIC both look at: an event, a status, a doorbell.
+// A word of memory shared by the process and the NIC: an event, a status, a doorbell.
 #pragma once
 
 #include <atomic>

@@ -44,14 +44,14 @@ struct Parser {
 
  private:
   Line set_devices(std::string_view value) {
-    if (devices) return std::unexpected("devices stands here a second time");
+    if (devices) return std::unexpected("devices is set a second time");
     devices = number_of(value);
     if (devices && *devices >= 1 && *devices <= SoftConfig::kDevicesMax) return {};
     return std::unexpected("devices is a number from 1 to " +
                            std::to_string(SoftConfig::kDevicesMax) + ", not " + std::string(value));
   }
   Line set_join(std::string_view value) {
-    if (joined) return std::unexpected("join stands here a second time");
+    if (joined) return std::unexpected("join is set a second time");
     joined = true;
     if (value == "process") return {};
     return std::unexpected(
@@ -70,7 +70,7 @@ struct Parser {
     if (taken) return std::unexpected("another device has the address " + std::string(value));
     if (!addresses.emplace(*number, *address).second)
       return std::unexpected("the address of device " + std::string(device) +
-                             " stands here a second time");
+                             " is set a second time");
     return {};
   }
 };
@@ -107,7 +107,8 @@ std::expected<SoftConfig, std::string> parse_soft_config(std::string_view text) 
   std::vector<NicAddress> sorted = config.addresses;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end())
-    return std::unexpected("two devices have the same address: the others count up from 0x100");
+    return std::unexpected(
+        "two devices have the same address: devices without a setting count up from 0x100");
   return config;
 }
 

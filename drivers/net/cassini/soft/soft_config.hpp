@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libplnet_cxi_soft.so offers, from a file of lines "name = value" (see doc/cassini.md).
+// The configuration of libplnet_cxi_soft.so, from a file of lines "name = value" (doc/cassini.md).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct SoftConfig {
   static constexpr unsigned kDevicesMax = 16;
   static constexpr NicAddress kFirstAddress = 0x100;
 
-  // One device for each, cxi0 first.
+  // One device for each address, cxi0 first.
   std::vector<NicAddress> addresses{kFirstAddress, kFirstAddress + 1};
 };
 

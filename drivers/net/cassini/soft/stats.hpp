@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one software NIC counts.
+// Counters of one software NIC.
 #pragma once
 
 #include "lib/base/counters.hpp"
@@ -12,22 +12,22 @@ namespace plnet::cassini::soft {
   X(kReservedBits, "reserved_bits", "commands", kCount, "commands with reserved bits set")         \
   X(kLowLatency, "low_latency", "commands", kCount, "taken from a low-latency window")             \
   X(kLowLatencyRejected, "low_latency_rejected", "commands", kCount,                               \
-    "low-latency writes that were turned down and fetched from memory")                            \
+    "low-latency writes that were rejected and read from memory")                                  \
   X(kPutsSent, "puts_sent", "messages", kCount, "PUT operations begun")                            \
   X(kGetsSent, "gets_sent", "messages", kCount, "GET operations begun")                            \
-  X(kBytesSent, "bytes_sent", "bytes", kCount, "asked for by operations begun")                    \
+  X(kBytesSent, "bytes_sent", "bytes", kCount, "bytes of operations begun")                        \
   X(kCompleted, "completed", "messages", kCount, "operations whose target answered OK")            \
   X(kFailed, "failed", "messages", kCount, "operations that ended with another code")              \
   X(kDelivered, "delivered", "messages", kCount, "operations that matched here")                   \
   X(kBytesDelivered, "bytes_delivered", "bytes", kCount, "moved to or from memory here")           \
-  X(kTruncated, "truncated", "messages", kCount, "delivered in part, for want of room")            \
+  X(kTruncated, "truncated", "messages", kCount, "delivered in part for lack of room")             \
   X(kNoMatch, "no_match", "messages", kCount, "no list entry matched")                             \
-  X(kRefused, "refused", "messages", kCount, "turned away before any list was searched")           \
+  X(kRefused, "refused", "messages", kCount, "refused before any list was searched")               \
   X(kCut, "cut", "messages", kCount, "half received when their list entry was invalidated")        \
   X(kEvents, "events", "events", kCount, "written to event queues")                                \
   X(kEventsDropped, "events_dropped", "events", kCount, "no room in the event queue")              \
   X(kEventsUncleared, "events_uncleared", "events", kCount,                                        \
-    "written where the reader had not zeroed what it consumed")                                    \
+    "written where the reader had not zeroed a consumed event")                                    \
   X(kTranslationFaults, "translation_faults", "faults", kCount, "device addresses without memory") \
   X(kStateChanges, "state_changes", "changes", kCount, "portals that flow control disabled")
 

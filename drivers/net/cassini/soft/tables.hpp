@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a NIC has allocated: every table of section 1 with its limit. The parts that work on them
-// (portals, initiator, command queues) share this and nothing else.
+// All objects that a NIC has allocated: every table with its limit. The parts that work on them
+// (portals, initiator, command queues) share only this.
 #pragma once
 
 #include <array>
@@ -20,21 +20,21 @@
 
 namespace plnet::cassini::soft {
 
-// A communication profile: what an lcid means.
+// A communication profile: the meaning of an lcid.
 struct ProfileEntry {
   bool allocated = false;
   std::uint16_t vni = 0;
   std::uint8_t traffic_class = 0;
-  unsigned queues = 0;  // that were made with it
+  unsigned queues = 0;  // queues that use it
 };
 
 // An LNI with its resource group.
 struct Group {
   Group(unsigned row, Random random) : service_row(row), space(random) {}
-  unsigned service_row;  // of the NIC's services
+  unsigned service_row;  // row in the NIC's services
   AddressSpace space;
   std::array<ProfileEntry, 16> profiles{};
-  unsigned objects = 0;  // that must go before it may
+  unsigned objects = 0;  // objects that must be destroyed first
 };
 
 struct DomainEntry {
@@ -53,18 +53,18 @@ struct CountingEvent {
   std::byte* writeback = nullptr;
 };
 
-// Freedom that the specification leaves to the device (12.3), drawn from a seed. All zero: the
-// device that hides least and runs fastest.
+// Freedom that the specification leaves to the device, drawn from a seed. All zero: the most
+// predictable and fastest device.
 struct Freedom {
   std::uint64_t seed = 0;
-  double low_latency_rejected = 0;  // taken from memory instead
-  double link_failure = 0;          // APPEND fails for want of space
-  double torn_event = 0;            // all of it shows before its last byte does
-  double torn_event_settles = 0.5;  // on each step
-  double event_after_answer = 0;    // the target's event comes later than the initiator's
+  double low_latency_rejected = 0;  // read from memory instead
+  double link_failure = 0;          // APPEND fails for lack of space
+  double torn_event = 0;            // all of it is visible before its last byte
+  double torn_event_settles = 0.5;  // in each step
+  double event_after_answer = 0;    // the target's event comes after the initiator's
   std::uint64_t delay_ns_max = 0;   // of a message, of its event, of its answer
-  double acknowledgement_lost = 0;  // executed, but the initiator hears that it failed
-  double command_pause = 0;         // a step looks at no command queue
+  double acknowledgement_lost = 0;  // executed, but the initiator gets a failure
+  double command_pause = 0;         // a step skips all command queues
   [[nodiscard]] bool any() const {
     return low_latency_rejected > 0 || link_failure > 0 || torn_event > 0 ||
            event_after_answer > 0 || delay_ns_max > 0 || acknowledgement_lost > 0 ||
@@ -72,7 +72,7 @@ struct Freedom {
   }
 };
 
-// Counters keep their cache lines, and one of these is made per NIC.
+// Counters keep their cache lines; each NIC has one of these.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Tables {
   NicStats stats;
@@ -96,9 +96,9 @@ struct Tables {
   Random random;
   std::uint64_t now_ns = 0;
   bool link_up = true;
-  bool retry_handler = true;  // as the NIC's description says
+  bool retry_handler = true;  // reported in the NIC's description
   unsigned min_free_shift = 0;
-  // Unrestricted PUTs go to the lower half of the portal indices, GETs to the upper one.
+  // Unrestricted PUTs must use the lower half of the portal indices, GETs the upper one.
   bool strict_index = true;
 
   std::vector<std::unique_ptr<Group>> groups;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a software NIC asks of the cable: packets to another NIC by its address. A packet may be
-// lost, repeated, late or out of turn, but never changed and never cut: whoever carries it checks.
+// The cable of a software NIC: packets to another NIC by its address. A packet may be lost,
+// repeated, late or out of order, but never changed or cut: the implementation checks that.
 //
-// One Wire belongs to one Nic and is called by the thread that steps it. Nothing here calls back
-// before it returns, except poll().
+// One Wire belongs to one Nic and is called by the thread that steps it. Only poll() calls back
+// before it returns.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ class WireEvents {
  public:
   virtual ~WireEvents() = default;
 
-  // `packet` is header and payload as the sender gave them; valid until this returns.
+  // `packet` is header and payload as sent; valid during this call.
   virtual void on_packet(NicAddress from, std::span<const std::byte> packet) = 0;
-  // The cable came or went, or the address that the fabric gives this NIC is another now.
+  // The link changed, or the fabric changed the address of this NIC.
   virtual void on_link(bool up, NicAddress own) = 0;
 };
 
@@ -30,15 +30,15 @@ class Wire {
  public:
   virtual ~Wire() = default;
 
-  // Largest header and payload together. A wire that carries whole messages says SIZE_MAX.
+  // Largest header and payload together. A wire of whole messages returns SIZE_MAX.
   [[nodiscard]] virtual std::size_t packet_bytes_max() const = 0;
-  // The same for one receiver, which may have less room. As long as it has not said how much, what
-  // every one has.
+  // The same for one receiver, which may have less room. Until it has announced its room, the
+  // minimum of all.
   [[nodiscard]] virtual std::size_t packet_bytes_max_to(NicAddress to) const = 0;
-  // Copies both before it returns. False: no room now, ask again after poll().
+  // Copies both before it returns. False: no room now, try again after poll().
   [[nodiscard]] virtual bool send(NicAddress to, std::span<const std::byte> header,
                                   std::span<const std::byte> payload) = 0;
-  // Hands up what came, a bounded burst, and moves what waits. Returns how much was done.
+  // Delivers received packets, a bounded burst, and sends waiting ones. Returns the amount of work.
   virtual unsigned poll(std::uint64_t now_ns, WireEvents& events) = 0;
   [[nodiscard]] virtual CounterView counters() const = 0;
 };

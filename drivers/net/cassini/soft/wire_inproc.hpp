@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A wire inside one process, and what can go wrong with one: packets lost, repeated, late, out of
-// turn, a cable pulled, an address changed; all drawn from a seed, on the time that is handed in.
+// A wire within one process, with faults: packets lost, repeated, late, reordered, a cable pulled,
+// an address changed; all drawn from a seed, on the given time.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ struct WireFaults {
   std::uint64_t seed = 0;
   double drop = 0;
   double duplicate = 0;
-  double reorder = 0;  // this many take up to ten times as long
+  double reorder = 0;  // share of packets that take up to ten times as long
   std::uint64_t delay_ns = 0;
   std::size_t packet_bytes_max = 2300;
-  unsigned packets_max = 1024;  // on their way to one end
+  unsigned packets_max = 1024;  // under way to one end
 };
 
-#define PLNET_CASSINI_INPROC_COUNTERS(X)                                                      \
-  X(kSent, "sent", "packets", kCount, "given to the wire")                                    \
-  X(kReceived, "received", "packets", kCount, "handed up")                                    \
-  X(kDropped, "dropped", "packets", kCount, "lost on purpose, too long, or nobody was there") \
-  X(kDuplicated, "duplicated", "packets", kCount, "handed up twice")                          \
-  X(kFull, "full", "packets", kCount, "turned away for want of room")
+#define PLNET_CASSINI_INPROC_COUNTERS(X)                                                        \
+  X(kSent, "sent", "packets", kCount, "given to the wire")                                      \
+  X(kReceived, "received", "packets", kCount, "delivered upwards")                              \
+  X(kDropped, "dropped", "packets", kCount, "lost on purpose, too long, or without a receiver") \
+  X(kDuplicated, "duplicated", "packets", kCount, "delivered twice")                            \
+  X(kFull, "full", "packets", kCount, "refused for lack of room")
 PLNET_COUNTERS(InprocCounters, PLNET_CASSINI_INPROC_COUNTERS);
 
 class InprocCable;
@@ -48,7 +48,7 @@ class InprocWire final : public Wire {
 
   void set_link(bool up);
   void change_address(NicAddress address);
-  // This end has less room than the cable; what is longer is lost.
+  // This end has less room than the cable; longer packets are lost.
   void set_packet_bytes_max(std::size_t bytes) { packet_bytes_max_ = bytes; }
   [[nodiscard]] bool empty() const { return coming_.empty(); }
 
@@ -72,16 +72,16 @@ class InprocWire final : public Wire {
   bool changed_ = true;
   std::uint64_t now_ns_ = 0;
   Counters<InprocCounters> stats_;
-  std::vector<Coming> coming_;                 // a heap, what comes first at its top
-  std::vector<std::vector<std::byte>> spare_;  // their memory is used again
+  std::vector<Coming> coming_;                 // a heap, the next to arrive on top
+  std::vector<std::vector<std::byte>> spare_;  // memory for reuse
 };
 
-// All the ends that reach one another.
+// All connected ends.
 class InprocCable {
  public:
   explicit InprocCable(const WireFaults& wanted) : faults(wanted), random_(wanted.seed) {}
   WireFaults faults;
-  std::size_t longest = 0;  // packet that was sent
+  std::size_t longest = 0;  // longest packet sent
 
  private:
   friend class InprocWire;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NIC address → number of a record, bounded: open addressing in twice as many places.
+// Maps a NIC address to the number of a record, bounded: open addressing in twice as many places.
 #pragma once
 
 #include <bit>
@@ -26,7 +26,7 @@ class AddressTable {
       if (places_[at].address == address) return places_[at].record;
     }
   }
-  // Not in the table yet, and there is room.
+  // The address is not in the table, and there is room.
   void add(NicAddress address, std::uint32_t record) {
     PLNET_CHECK(count_ < entries_max_ && find(address) == kNone, "one record an address");
     std::size_t at = home(address);
@@ -42,7 +42,7 @@ class AddressTable {
       at = after(at);
     }
     --count_;
-    // What follows moves up, unless it then lay before its home.
+    // Later entries move up, unless that would place them before their home.
     std::size_t hole = at;
     for (at = after(at); places_[at].record != kNone; at = after(at)) {
       const std::size_t mask = places_.size() - 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many packets may fly to one peer: grows while the cable carries them, shrinks by three tenths
-// when more than a sixteenth gets lost. A share below that is a bad cable, not a full one, and
-// going slower would not mend it (BBR version 2 draws such a line, too).
+// Limit of packets in flight to one peer: grows while the cable carries them, shrinks by three
+// tenths when more than a sixteenth is lost. A smaller share indicates a bad cable, not a full one,
+// and a slower pace would not help (BBR version 2 uses such a threshold, too).
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ class Congestion {
  public:
   static constexpr unsigned kStart = 32;
   static constexpr unsigned kLeast = 4;
-  static constexpr unsigned kRoundLeast = 128;  // fewer packets say nothing about a share
+  static constexpr unsigned kRoundLeast = 128;  // fewer packets give no reliable share
   static constexpr unsigned kStep = 4;
 
   void reset(unsigned most) {
@@ -22,15 +22,15 @@ class Congestion {
   }
 
   [[nodiscard]] unsigned window() const { return window_; }
-  // The window alone kept a packet from being sent.
+  // A packet was held back by this window alone.
   void held_back() { limited_ = true; }
-  // True: it has become smaller.
+  // True: the window has become smaller.
   bool on_delivered(unsigned packets) {
     delivered_ += packets;
     return delivered_ + lost_ >= std::max(window_, kRoundLeast) && end_round();
   }
   void on_lost(unsigned packets) { lost_ += packets; }
-  // Nothing came back at all for so many packets; `times` in a row.
+  // A timeout without any answer to `flying` packets, the `times`th in a row.
   bool on_timeout(unsigned flying, unsigned times) {
     const unsigned before = window_;
     if (times > 1) window_ = std::min(kLeast, most_);

@@ -16,7 +16,7 @@ constexpr std::uint32_t kPolynomial = 0x82f63b78;  // reflected
 constexpr std::size_t kSlices = 8;
 using Tables = std::array<std::array<std::uint32_t, 256>, kSlices>;
 
-// kTables[n][b]: what byte b does to the value that n more bytes of zero follow.
+// kTables[n][b]: the effect of byte b on the value with n zero bytes after it.
 constexpr Tables kTables = [] {
   Tables tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

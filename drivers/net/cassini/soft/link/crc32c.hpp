@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRC32C (Castagnoli), as in iSCSI: guards a frame from end to end, where the Ethernet's own check
-// is gone after the first switch. Uses the CPU's instruction where there is one.
+// CRC32C (Castagnoli), as in iSCSI: protects a frame from end to end, where Ethernet's own check
+// ends at the first switch. Uses the CPU's instruction if available.
 #pragma once
 
 #include <cstddef>

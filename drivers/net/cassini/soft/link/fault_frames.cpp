@@ -34,7 +34,7 @@ void FrameFaults::State::damage(rte_mbuf* frame) {
   ++counts.damaged;
 }
 
-// `all` has room for more than came; of what does not fit nothing is made.
+// `all` has room for more frames than arrived; duplicates that do not fit are not made.
 std::uint16_t FrameFaults::State::spoil(std::span<rte_mbuf*> all, std::uint16_t came) {
   std::uint16_t left = 0;
   std::uint16_t end = came;
@@ -79,7 +79,7 @@ plnet::Outcome<std::unique_ptr<FrameFaults>> FrameFaults::attach(const std::stri
                                                                  const FrameFaultOptions& options) {
   auto state = std::make_unique<State>(options);
   if (const int rc = rte_eth_dev_get_port_by_name(port.c_str(), &state->port); rc != 0)
-    return failure(Errc::kNotFound, "cassini: no port " + port + " to spoil the frames of");
+    return failure(Errc::kNotFound, "cassini: no port " + port + " to disturb the frames of");
   state->hook = rte_eth_add_rx_callback(
       state->port, 0,
       [](std::uint16_t, std::uint16_t, rte_mbuf* frames[], std::uint16_t came, std::uint16_t room,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Spoils the frames that a port of DPDK receives, from a seed: what a bad cable does to whatever
-// runs on it. For tests and measurements: it hangs itself into the port from outside.
+// Disturbs the frames that a DPDK port receives, from a seed, like a bad cable. For tests and
+// measurements: it attaches to the port from outside.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace plnet::cassini::soft {
 
 struct FrameFaultOptions {
   std::uint64_t seed = 0;
-  // Shares of the frames that come.
+  // Shares of the received frames.
   double drop = 0;
   double duplicate = 0;
-  double late = 0;    // comes behind the next burst
-  double damage = 0;  // one bit
+  double late = 0;    // delivered after the next burst
+  double damage = 0;  // one bit flipped
 };
 
 struct FrameFaultCounts {
@@ -30,8 +30,7 @@ struct FrameFaultCounts {
 
 class FrameFaults {
  public:
-  // A port that was configured and is polled by the thread that calls this. Let go of it before
-  // the port is closed.
+  // The port is configured, and the calling thread polls it. Destroy this before closing the port.
   [[nodiscard]] static plnet::Outcome<std::unique_ptr<FrameFaults>> attach(
       const std::string& port, const FrameFaultOptions& options);
   ~FrameFaults();

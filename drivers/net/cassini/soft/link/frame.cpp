@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kMacBytes = offsetof(EthernetWire, type);
 constexpr std::size_t kCheckedBytes = offsetof(FrameWire, checksum);
 
-// Payload first, so that its part need not be redone when a packet is sent again; then the two MAC
-// addresses, which we learn from, and the header.
+// Payload first, so that its part need not be recomputed when a packet is sent again; then the two
+// MAC addresses, which peers learn, and the header.
 std::uint32_t checksum_of(std::uint32_t after_payload, std::span<const std::byte> bytes) {
   const std::uint32_t after_macs = crc32c(after_payload, bytes.first(kMacBytes));
   return ~crc32c(after_macs, bytes.subspan(kEthernetBytes, kCheckedBytes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the link layer puts on an Ethernet: every frame that it sends has this one header. Our own
-// format (doc/cassini-wire.md), little-endian but for the EtherType.
+// The frames of the link layer on an Ethernet: all have this one header. Our own format
+// (doc/cassini-wire.md), little-endian except for the EtherType.
 #pragma once
 
 #include <array>
@@ -28,26 +28,26 @@ inline constexpr std::uint8_t kFrameVersion = 1;
 inline constexpr NicAddress kEverybody = 0xfffff;  // also the mask of an address
 
 enum class FrameType : std::uint8_t {
-  kAnnounce = 1,  // to everybody: this address is mine
-  kAsk = 2,       // to everybody: whose is this address?
-  kAnswer = 3,    // mine
-  kHello = 4,     // opens a session; `sequence` is the first that will be sent
-  kWelcome = 5,   // answers it
+  kAnnounce = 1,  // broadcast: this address is mine
+  kAsk = 2,       // broadcast: whose is this address?
+  kAnswer = 3,    // reply: it is mine
+  kHello = 4,     // opens a session; `sequence` is the first one of the sender
+  kWelcome = 5,   // answers kHello
   kData = 6,
   kAck = 7,    // payload: bits for `ack` + 1, + 2, … as 64-bit words
-  kProbe = 8,  // is there anybody? Answered by kAck
+  kProbe = 8,  // asks whether the peer is alive. Answered by kAck
 };
 
 enum FrameFlags : std::uint16_t {
-  kEchoes = 1U << 0,  // `echo` holds something
-  kVoid = 1U << 1,    // of kData: nothing to hand up, only a place in the sequence
+  kEchoes = 1U << 0,  // `echo` is valid
+  kVoid = 1U << 1,    // of kData: no packet, only a place in the sequence
 };
 inline constexpr std::uint16_t kKnownFlags = kEchoes | kVoid;
 
 struct EthernetWire {
   std::array<std::uint8_t, 6> destination{};
   std::array<std::uint8_t, 6> source{};
-  std::array<std::uint8_t, 2> type{};  // most significant first
+  std::array<std::uint8_t, 2> type{};  // most significant byte first
 };
 static_assert(sizeof(EthernetWire) == 14 && offsetof(EthernetWire, source) == 6);
 static_assert(offsetof(EthernetWire, type) == 12);
@@ -91,12 +91,12 @@ struct Frame {
   std::uint16_t flags = 0;
   NicAddress destination = 0;
   NicAddress source = 0;
-  std::uint32_t destination_epoch = 0;  // 0: not known
+  std::uint32_t destination_epoch = 0;  // 0: unknown
   std::uint32_t source_epoch = 0;
   std::uint32_t sequence = 0;
-  std::uint32_t ack = 0;      // all before this one have come
+  std::uint32_t ack = 0;      // all before this one have arrived
   std::uint32_t sent_at = 0;  // the sender's clock in ns, its low half
-  std::uint32_t echo = 0;     // of the frame that this one acknowledges
+  std::uint32_t echo = 0;     // `sent_at` of the frame that this one acknowledges
 
   friend bool operator==(const Frame&, const Frame&) = default;
 };
@@ -108,18 +108,17 @@ struct ReceivedFrame {
 enum class FrameFault : std::uint8_t {
   kForeign,    // not of this protocol
   kVersion,    // of another version of it
-  kMalformed,  // lengths or fields that cannot be
+  kMalformed,  // invalid lengths or fields
   kChecksum,
 };
 
-// A whole Ethernet frame as it came, padding included.
+// Decodes a whole received Ethernet frame, including padding.
 [[nodiscard]] std::expected<ReceivedFrame, FrameFault> decode_frame(
     std::span<const std::byte> bytes);
 
-// kCrcStart taken through the payload: a packet's part of the checksum, the same each time it is
-// sent.
+// The checksum of the payload alone: a packet's part that stays the same each time it is sent.
 [[nodiscard]] std::uint32_t payload_checksum(std::span<const std::byte> payload);
-// Writes the headers in front of a payload that is in place, or will be.
+// Writes the headers in front of a payload, which may be written later.
 void encode_frame(const Frame& frame, std::size_t payload_bytes, std::uint32_t payload_checksum,
                   std::span<std::byte, kFrameHeaderBytes> out);
 

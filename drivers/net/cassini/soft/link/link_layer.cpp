@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Setup, packets taken, records of peers.
+// Setup, sending of packets, records of peers.
 #include "drivers/net/cassini/soft/link/link_layer.hpp"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ bool LinkLayer::send(NicAddress to, std::span<const std::byte> header,
     stats_.add(LinkCount::kUnreachable);
     return true;
   }
-  // As long as there is a record of it, a peer may come back and take what waits: nothing more is
-  // dropped. When it is declared dead, or was never found, all goes at once.
+  // While its record exists, a peer may come back and receive the waiting packets: nothing more is
+  // dropped. When it is declared dead, or was never found, all are dropped at once.
   const Slot slot = peer->send.full() ? kNoSlot : send_store_.take();
   if (slot == kNoSlot) {
     stats_.add(LinkCount::kBackPressure);
@@ -138,8 +138,8 @@ Peer* LinkLayer::new_peer(NicAddress address, std::uint64_t now_ns) {
   return &peer;
 }
 
-// Whoever greets us is given a record, but of those who have not shown yet that they hear us there
-// are only so many: one more takes the place of the oldest.
+// Every greeting gets a record, but the number of records without proof that the peer hears us is
+// bounded: a new one replaces the oldest.
 Peer* LinkLayer::new_stranger(NicAddress address, std::uint64_t now_ns) {
   const unsigned strangers_max = std::max(options_.peers / 2, 1U);
   unsigned strangers = 0;
@@ -152,18 +152,18 @@ Peer* LinkLayer::new_stranger(NicAddress address, std::uint64_t now_ns) {
   }
   if (oldest != nullptr && (strangers >= strangers_max || free_.empty())) {
     stats_.add(LinkCount::kStrangersDropped);
-    (void)release(*oldest);  // of a stranger nothing waits
+    (void)release(*oldest);  // nothing waits for a stranger
   }
   return new_peer(address, now_ns);
 }
 
-// There is a record because of a greeting, and nothing more.
+// The record exists only because of a greeting.
 bool LinkLayer::is_stranger(const Peer& peer) const {
   return peer.state != Peer::State::kFree && !peer.is_proven && peer.send.empty() &&
          &peer != current_;
 }
 
-// The one that was not used for longest and waits for nothing, strangers first.
+// Evicts the least recently used record without waiting packets, strangers first.
 bool LinkLayer::evict_one(std::uint64_t now_ns) {
   Peer* oldest = nullptr;
   for (std::size_t i = 0; i < used_end_; ++i) {
@@ -203,7 +203,7 @@ void LinkLayer::give_up(Peer& peer) {
   stats_.add(open ? LinkCount::kPacketsDropped : LinkCount::kUnreachable, dropped);
 }
 
-// A session of ours begins whenever we say hello; the peer's begins with its answer.
+// Our side of a session begins with each hello, the peer's with its answer.
 void LinkLayer::reopen(Peer& peer, std::uint64_t now_ns) {
   peer.state = Peer::State::kOpening;
   peer.own_epoch = new_epoch();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets to other NICs over an Ethernet that loses, repeats, mixes up and damages frames, and that
-// nobody configured: finds out who is where, opens a session with each peer, sends again what got
-// lost, and hands up what came in turn and once. The rules are in doc/cassini-wire.md.
+// Delivers packets to other NICs over an Ethernet that loses, repeats, reorders and damages frames,
+// without configuration: finds the peers' places, opens a session with each, retransmits lost
+// packets, and delivers each packet once and in order. doc/cassini-wire.md has the rules.
 //
-// Sans-IO: frames and time are handed in, frames to be sent are written where the port says. One
-// thread. No memory is taken after the constructor.
+// Sans-IO: frames and time are handed in, outgoing frames are written to memory of the port. One
+// thread. Allocates nothing after the constructor.
 #pragma once
 
 #include <cstddef>
@@ -26,54 +26,55 @@
 
 namespace plnet::cassini::soft::link {
 
-// Where frames go out.
+// The way out for frames.
 class FramePort {
  public:
   virtual ~FramePort() = default;
-  // Place for one frame; empty when there is no room now.
+  // Memory for one frame; empty when there is no room now.
   [[nodiscard]] virtual std::span<std::byte> begin_frame(std::size_t bytes) = 0;
-  // That frame is whole.
+  // The frame is complete.
   virtual void end_frame() = 0;
 };
 
 class LinkLayer {
  public:
-  // Starts with the cable out.
+  // Starts without a link.
   LinkLayer(const LinkOptions& options, NicAddress own, Mac mac);
   LinkLayer(const LinkLayer&) = delete;
   LinkLayer& operator=(const LinkLayer&) = delete;
 
-  // As Wire::send(). What cannot reach anybody, or is too long, is taken, dropped and counted.
+  // As Wire::send(). Packets that are too long or cannot reach any peer are accepted, dropped and
+  // counted.
   [[nodiscard]] bool send(NicAddress to, std::span<const std::byte> header,
                           std::span<const std::byte> payload);
-  // One frame that came in. May call events.on_packet(), which may call send().
+  // One received frame. May call events.on_packet(), which may call send().
   void receive(std::span<const std::byte> frame, std::uint64_t now_ns, WireEvents& events);
-  // Runs what time has made due and writes a bounded burst of frames. Returns how many.
+  // Runs due timers and writes a bounded burst of frames. Returns their number.
   unsigned transmit(std::uint64_t now_ns, FramePort& port);
 
-  // While the cable is out nothing is sent and nobody is declared dead.
+  // While the link is down nothing is sent and no peer is declared dead.
   void set_link(bool up, std::uint64_t now_ns);
-  // Another address: all sessions end; the new one is announced.
+  // Changes the address: all sessions end, and the new one is announced.
   void set_address(NicAddress own);
-  // Another MTU: longer packets that wait are dropped, and all peers are greeted again, which tells
-  // them. No more than the options' packet_bytes.
+  // Changes the MTU: longer waiting packets are dropped, and all peers are greeted again, which
+  // informs them. Bounded by the options' packet_bytes.
   void set_packet_bytes_max(std::size_t bytes);
 
   [[nodiscard]] NicAddress address() const { return own_; }
   [[nodiscard]] std::size_t packet_bytes_max() const { return packet_bytes_max_; }
-  // What both ends have room for; kPacketBytesFloor before the other one has said.
+  // The limit of both ends; kPacketBytesFloor until the other end has announced its own.
   [[nodiscard]] std::size_t packet_bytes_max_to(NicAddress to) const;
   [[nodiscard]] bool link_up() const { return is_up_; }
   [[nodiscard]] const LinkStats& stats() const { return stats_; }
-  // Who else says that our address is his, if anybody ever did.
+  // Another NIC that claims our address, if one ever did.
   [[nodiscard]] std::optional<Mac> clashing() const { return clashing_; }
-  // For tools and tests; nullptr for a stranger.
+  // For tools and tests; nullptr for an unknown address.
   [[nodiscard]] const Peer* find_peer(NicAddress address) const;
 
   static constexpr unsigned kFramesPerTurn = 64;
 
  private:
-  // Who wants to know where we are.
+  // A NIC that has asked for our address.
   struct Asker {
     NicAddress address = 0;
     Mac mac;
@@ -87,7 +88,7 @@ class LinkLayer {
   Peer* new_stranger(NicAddress address, std::uint64_t now_ns);
   [[nodiscard]] bool is_stranger(const Peer& peer) const;
   bool evict_one(std::uint64_t now_ns);
-  // How many packets of ours went with it.
+  // Returns the number of our packets dropped with it.
   [[nodiscard]] unsigned release(Peer& peer);
   void give_up(Peer& peer);
   void reopen(Peer& peer, std::uint64_t now_ns);
@@ -141,7 +142,7 @@ class LinkLayer {
   bool is_up_ = false;
   bool owes_announcement_ = false;
   std::optional<Mac> clashing_;
-  // The last one, who is told even if there is no record of it.
+  // The latest one; it is answered even without a record.
   std::optional<Asker> asker_;
 
   Random random_;
@@ -149,12 +150,12 @@ class LinkLayer {
   SlotStore send_store_;
   SlotStore receive_store_;
   std::unique_ptr<Peer[]> peers_;
-  std::vector<std::uint64_t> deadlines_;  // by peer, side by side: read every tick
+  std::vector<std::uint64_t> deadlines_;  // indexed by peer, contiguous: read every tick
   std::vector<std::uint32_t> free_;       // records
   std::size_t used_end_ = 0;              // no record in use from here on
   AddressTable addresses_;
   IntrusiveList<Peer> ready_;
-  Peer* current_ = nullptr;  // whose packet is being handed up: stays
+  Peer* current_ = nullptr;  // the peer whose packet is being delivered: must stay
   std::uint64_t now_ns_ = 0;
   std::uint64_t tick_at_ns_ = 0;
 };

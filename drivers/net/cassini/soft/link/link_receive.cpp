@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames that come in.
+// Processing of received frames.
 #include "drivers/net/cassini/soft/link/link_layer.hpp"
 #include "drivers/net/cassini/soft/link/session_offer.hpp"
 
@@ -7,7 +7,8 @@ namespace plnet::cassini::soft::link {
 
 namespace {
 
-// After a session began, frames of the one before may still arrive: no reason for another.
+// After the start of a session, frames of the previous one may still arrive: no reason for a new
+// one.
 constexpr std::uint64_t kSettlingNs = 10'000'000;
 
 }  // namespace
@@ -23,7 +24,7 @@ void LinkLayer::receive(std::span<const std::byte> bytes, std::uint64_t now_ns,
   switch (frame.type) {
     case FrameType::kAnnounce:
     case FrameType::kAnswer:
-      // Strangers are remembered when somebody wants to talk to them, not before.
+      // Announcements create no records; sending to a peer does.
       if (Peer* peer = find(frame.source); peer != nullptr) learn_mac(*peer, frame.source_mac);
       return;
     case FrameType::kAsk: return on_ask(frame);
@@ -45,7 +46,7 @@ void LinkLayer::count_fault(FrameFault fault) {
 }
 
 bool LinkLayer::is_for_us(const Frame& frame) {
-  if (frame.source_mac == mac_) {  // our own, reflected
+  if (frame.source_mac == mac_) {  // our own frame, reflected
     stats_.add(LinkCount::kForeign);
     return false;
   }
@@ -66,7 +67,7 @@ void LinkLayer::learn_mac(Peer& peer, Mac mac) {
   if (peer.has_mac && peer.mac == mac) return;
   if (peer.has_mac) stats_.add(LinkCount::kPeersMoved);
   if (!peer.has_mac && peer.state == Peer::State::kOpening) {
-    peer.retry_at_ns = now_ns_;  // now that it is known where, say hello
+    peer.retry_at_ns = now_ns_;  // its place is known now: send hello
     peer.retry_ns = options_.rto_initial_ns;
   }
   peer.mac = mac;
@@ -92,8 +93,8 @@ void LinkLayer::on_hello(const ReceivedFrame& received, std::uint64_t now_ns) {
   learn_mac(*peer, frame.source_mac);
   peer->heard_at_ns = now_ns;
   if (!is_of_session) {
-    // A new session of the peer's is a new one of ours, too: what it acknowledged before, or
-    // acknowledges yet, must not count any more.
+    // A new session of the peer begins a new one of ours, too: past and late acknowledgements of
+    // the peer must not count any more.
     if (peer->state == Peer::State::kOpen) {
       stats_.add(LinkCount::kPeersRestarted);
       peer->own_epoch = new_epoch();
@@ -104,12 +105,12 @@ void LinkLayer::on_hello(const ReceivedFrame& received, std::uint64_t now_ns) {
   mark_ready(*peer);
 }
 
-// A greeting in the midst of a session that works: the peer began anew, or this is an old one sent
-// again. It is answered, and the session goes on until the answer is seen to have been heard.
+// A greeting within a working session: the peer restarted, or this is an old one, repeated. It is
+// answered, and the session continues until a frame proves that the answer arrived.
 void LinkLayer::consider(Peer& peer, const ReceivedFrame& received) {
   const Frame& frame = received.frame;
   Peer::Candidate& candidate = peer.candidate;
-  // Said to the same greeter again it is the same offer, as long as it may be.
+  // A repeated greeting of the same sender gets the same offer, as long as it is valid.
   if (candidate.own_epoch == 0 || candidate.peer_epoch != frame.source_epoch ||
       candidate.send_first != peer.send.first()) {
     candidate = {.own_epoch = new_epoch(),
@@ -123,13 +124,13 @@ void LinkLayer::consider(Peer& peer, const ReceivedFrame& received) {
   mark_ready(peer);
 }
 
-// False: the frame is of no session that was offered.
+// False: the frame belongs to no offered session.
 bool LinkLayer::adopt_candidate(Peer& peer, const Frame& frame, std::uint64_t now_ns) {
   const Peer::Candidate candidate = peer.candidate;
   if (candidate.own_epoch == 0 || frame.destination_epoch != candidate.own_epoch ||
       frame.source_epoch != candidate.peer_epoch)
     return false;
-  // An acknowledgement of the session before came meanwhile: the greeter would wait for packets
+  // An acknowledgement of the old session arrived meanwhile: the new session would wait for packets
   // that are gone.
   if (peer.send.first() != candidate.send_first) {
     peer.candidate = {};
@@ -148,8 +149,8 @@ void LinkLayer::on_welcome(const ReceivedFrame& received, std::uint64_t now_ns) 
     return stats_.add(LinkCount::kMalformed);
   Peer* peer = find(frame.source);
   if (peer == nullptr) return stats_.add(LinkCount::kStale);
-  // It answers what we said, so its sender is there and now. Of a session that is over, or for a
-  // greeting that somebody else sent in our name, it says nothing.
+  // The frame answers ours, so its sender is alive now. A frame of a past session, or an answer to
+  // a greeting that another sender forged in our name, proves nothing.
   if (frame.destination_epoch != peer->own_epoch) return stats_.add(LinkCount::kStale);
   const bool is_of_session =
       peer->state == Peer::State::kOpen && frame.source_epoch == peer->peer_epoch;
@@ -159,13 +160,13 @@ void LinkLayer::on_welcome(const ReceivedFrame& received, std::uint64_t now_ns) 
   if (!is_of_session) {
     open_session(*peer, frame.source_epoch, decode_offer(received.payload), frame.sequence, now_ns);
   }
-  // Whoever answered waits to see that he was heard.
+  // The sender of the answer waits for proof that it arrived.
   peer->is_proven = peer->owes_ack_now = true;
   mark_ready(*peer);
 }
 
-// Of a session other than the one that is open: a straggler, or the two sides disagree on which one
-// that is. The peer is asked in the open one; if nothing comes, a new session settles it.
+// A frame of a session other than the open one: a late frame, or the two sides disagree about the
+// session. The peer is probed in the open one; without an answer, a new session resolves it.
 void LinkLayer::on_mismatch(Peer& peer, const Frame& frame, std::uint64_t now_ns) {
   stats_.add(LinkCount::kStale);
   if (peer.state != Peer::State::kOpen || frame.type == FrameType::kAck) return;
@@ -190,7 +191,7 @@ void LinkLayer::on_session_frame(const ReceivedFrame& received, std::uint64_t no
   Peer* peer = find(frame.source);
   if (peer == nullptr) {
     stats_.add(LinkCount::kStale);
-    // It believes in a session with who we were before we restarted: say hello, so that it knows.
+    // The sender uses a session with our earlier incarnation: say hello to inform it.
     if (frame.type != FrameType::kData) return;
     peer = new_stranger(frame.source, now_ns);
     if (peer != nullptr) learn_mac(*peer, frame.source_mac);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What time makes due, and frames that go out.
+// Due timers, and frames to send.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,9 +12,9 @@ namespace plnet::cassini::soft::link {
 
 namespace {
 
-constexpr std::uint64_t kTickNs = 5'000;  // deadlines are met to within this
-constexpr unsigned kQuantum = 16;         // frames to one peer, then it is another's turn
-// The session itself is at fault if the peer is heard of all the time and yet takes nothing.
+constexpr std::uint64_t kTickNs = 5'000;  // precision of deadlines
+constexpr unsigned kQuantum = 16;         // frames to one peer before another peer's turn
+// The session itself is broken if the peer is heard all the time but acknowledges nothing.
 constexpr unsigned kTimeoutsMax = 16;
 
 constexpr std::uint32_t low_half(std::uint64_t now_ns) {
@@ -41,8 +41,8 @@ unsigned LinkLayer::transmit(std::uint64_t now_ns, FramePort& port) {
   return static_cast<unsigned>(stats_.get(LinkCount::kFramesOut) - before);
 }
 
-// After a long time it was we who were away, for a debugger or the scheduler: no reason to call
-// anybody dead.
+// After a long gap this process was stopped, by a debugger or the scheduler: no reason to declare
+// peers dead.
 void LinkLayer::look_at_clock(std::uint64_t now_ns) {
   const bool was_away = now_ns > now_ns_ + options_.probe_ns;
   now_ns_ = now_ns;
@@ -86,7 +86,7 @@ void LinkLayer::on_deadline(Peer& peer, std::uint64_t now_ns) {
   update_deadline(peer);
 }
 
-// False: the record is gone.
+// False: the record has been released.
 bool LinkLayer::check_life(Peer& peer, std::uint64_t now_ns) {
   if (now_ns - peer.heard_at_ns >= options_.dead_ns) {
     give_up(peer);
@@ -236,7 +236,7 @@ bool LinkLayer::send_data(Peer& peer, Sequence sequence, std::uint64_t now_ns, F
   if (is_too_long && packet.times_sent == 0) stats_.add(LinkCount::kTooLong);
   if (packet.times_sent > 0) stats_.add(LinkCount::kResent);
   peer.send.sent(sequence, now_ns);
-  // Data says how far we have everything; what we have beyond a gap takes a frame of its own.
+  // Data acknowledges everything before a gap; packets beyond a gap need a frame of their own.
   if (!peer.receive.has_gap()) acknowledged(peer);
   return true;
 }
@@ -257,7 +257,7 @@ bool LinkLayer::put(const Frame& frame, std::span<const std::byte> payload, std:
   const std::size_t bytes = kFrameHeaderBytes + payload.size();
   const std::span<std::byte> place = port.begin_frame(bytes);
   if (place.empty()) return false;
-  PLNET_CHECK(place.size() >= bytes, "a place as large as was asked for");
+  PLNET_CHECK(place.size() >= bytes, "memory of the requested size");
   if (!payload.empty())
     std::memcpy(place.data() + kFrameHeaderBytes, payload.data(), payload.size());
   encode_frame(frame, payload.size(), checksum, place.first<kFrameHeaderBytes>());

@@ -8,9 +8,9 @@
 namespace plnet::cassini::soft {
 namespace {
 
-// Sixteenths of a second since the machine was started: a process does not start twice in one, and
-// 65536 of them go round in an hour, when every peer has long forgotten. A machine that was started
-// anew counts from 0, which its peers hear as soon as they have forgotten.
+// Sixteenths of a second since the machine's start: no process starts twice in one, and 65536 of
+// them last an hour, after which no peer remembers. A restarted machine counts from 0, which peers
+// accept as soon as they have forgotten the earlier life.
 std::uint32_t incarnation_now() {
   return static_cast<std::uint32_t>(rte_rdtsc() / (rte_get_tsc_hz() / 16)) & 0xffff;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A software Cassini on a port of DPDK, ready for the driver: what a program makes one of for each
-// kfi network that has no hardware under it.
+// A software Cassini on a DPDK port, ready for the driver: a program makes one for each kfi network
+// without hardware.
 //
 //   auto node = NodeOnEthdev::open({.wire = {.port = "net_memif0"}});
 //   auto device = Device::open((*node)->backend(), ...);   // drivers/net/cassini/device.hpp
@@ -20,14 +20,14 @@
 
 namespace plnet::cassini::soft {
 
-// How long a NIC that does not answer is not spoken to. On Slingshot it is 96 s, in which the
-// fabric finds other ways; behind a port it is a cable or a process, back at any moment.
+// Time without sending to a NIC that does not answer. On Slingshot it is 96 s, in which the fabric
+// finds other paths; behind a port a cable or a process may be back at any moment.
 inline constexpr std::uint64_t kDownNidNs = 4'000'000'000;
 
 struct NodeOnEthdevOptions {
   WireEthdevOptions wire;
-  // Its address is the wire's; its packets are as large as the port carries; its incarnation is
-  // made from the machine's clock, so that peers tell this life from the last one.
+  // Its address is the wire's; its packets are as large as the port carries; its incarnation comes
+  // from the machine's clock, so that peers recognise a restart.
   NodeOptions node{.nic = {},
                    .port = {.payload_max = kPayloadMax, .retry = {.down_nid_ns = kDownNidNs}}};
   std::optional<FaultWireOptions> faults;  // for tests: between the NIC and the link layer
@@ -35,7 +35,7 @@ struct NodeOnEthdevOptions {
 
 class NodeOnEthdev final : public Pollable {
  public:
-  // After the EAL was started, by a thread of it.
+  // After the start of the EAL, by a thread of it.
   [[nodiscard]] static plnet::Outcome<std::unique_ptr<NodeOnEthdev>> open(
       const NodeOnEthdevOptions& options, RetryLog* log = nullptr);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of one other NIC. Who does what with it: link_layer.hpp.
+// The state of one other NIC. link_layer.hpp describes its use.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace plnet::cassini::soft::link {
 
-struct Peer : ListNode<> {  // in the list of those that may have something to send
+struct Peer : ListNode<> {  // in the list of peers that may have something to send
   enum class State : std::uint8_t {
     kFree,
-    kOpening,  // we ask where it is, or say hello and wait for the answer
+    kOpening,  // asking for its place, or waiting for the answer to hello
     kOpen,
   };
 
@@ -26,23 +26,23 @@ struct Peer : ListNode<> {  // in the list of those that may have something to s
   bool owes_probe = false;
   bool owes_ack_now = false;
   bool has_echo = false;
-  bool is_proven = false;   // somebody has shown that he hears us, in this session
-  bool is_doubted = false;  // frames of another session came, and none of this one since
+  bool is_proven = false;   // a frame has proven that the peer hears us in this session
+  bool is_doubted = false;  // frames of another session arrived, and none of this one since
   NicAddress address = 0;
   Mac mac;
   std::uint32_t own_epoch = 0;       // of the session, chosen by us
   std::uint32_t peer_epoch = 0;      // chosen by the peer; 0: not known
-  std::size_t packet_bytes_max = 0;  // as it said last
+  std::size_t packet_bytes_max = 0;  // as last announced by the peer
 
-  // A session that a greeting offers while another is proven. It counts once a frame shows that
-  // the greeter hears us: an old greeting that is sent again leads nowhere.
+  // A session offered by a greeting while another is proven. It becomes valid when a frame proves
+  // that the sender hears us: an old, repeated greeting has no effect.
   struct Candidate {
-    std::uint32_t own_epoch = 0;  // 0: there is none
+    std::uint32_t own_epoch = 0;  // 0: none
     std::uint32_t peer_epoch = 0;
     Mac mac;
     SessionOffer offer;
     Sequence receive_first = 0;
-    Sequence send_first = 0;  // what the greeter was told
+    Sequence send_first = 0;  // the value told to the sender
     bool owes_welcome = false;
   };
   Candidate candidate;
@@ -50,12 +50,12 @@ struct Peer : ListNode<> {  // in the list of those that may have something to s
   SendWindow send;
   ReceiveWindow receive;
 
-  unsigned acks_owed = 0;  // packets that came and were not acknowledged
+  unsigned acks_owed = 0;  // packets received but not acknowledged
   std::uint32_t echo = 0;  // `sent_at` of the first of these
   std::uint64_t ack_at_ns = kNever;
-  std::uint64_t retry_at_ns = 0;  // kOpening: when to ask or say hello again
-  std::uint64_t retry_ns = 0;     // and how long to wait after that
-  std::uint64_t check_at_ns = 0;  // kOpen: whether it lives, is idle
+  std::uint64_t retry_at_ns = 0;  // kOpening: time of the next question or hello
+  std::uint64_t retry_ns = 0;     // the wait after that
+  std::uint64_t check_at_ns = 0;  // kOpen: time of the next check of life and idleness
   std::uint64_t heard_at_ns = 0;
   std::uint64_t opened_at_ns = 0;
   std::uint64_t used_at_ns = 0;  // the last packet in or out

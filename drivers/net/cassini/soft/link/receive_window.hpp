@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packets from one peer: handed up in turn and once; what comes too early is kept until its
-// turn, as long as the store has room.
+// The packets from one peer: delivered once and in order. Early ones are kept until their turn, as
+// long as the store has room.
 #pragma once
 
 #include <bit>
@@ -20,10 +20,10 @@ namespace plnet::cassini::soft::link {
 class ReceiveWindow {
  public:
   enum class Verdict : std::uint8_t {
-    kInTurn,     // the caller hands it up, then calls take_next() until there is none
+    kInTurn,     // the caller delivers it, then calls take_next() until there is none
     kKept,       // or only noted, if it is void
-    kDuplicate,  // came before
-    kNoRoom,     // not kept: will come again
+    kDuplicate,  // arrived before
+    kNoRoom,     // not kept: will be sent again
     kOutside,    // beyond the window
   };
 
@@ -32,7 +32,7 @@ class ReceiveWindow {
     kept_.resize(options.window);
     mask_ = options.window - 1;
   }
-  // A session begins with this packet; gives back what was kept of the last.
+  // Starts a session with this packet; releases the kept packets of the previous one.
   void begin_session(Sequence first, SlotStore& store) {
     for (auto& kept : kept_) {
       if (kept.slot != kNoSlot) store.give(kept.slot);
@@ -69,14 +69,14 @@ class ReceiveWindow {
     return Verdict::kKept;
   }
 
-  // Whether the packet whose turn it is now was kept.
+  // True if the next packet in order was kept.
   [[nodiscard]] bool has_next() const { return ahead_ > 0 && kept_[next_ & mask_].is_here; }
   struct Kept {
-    Slot slot = kNoSlot;  // none: void
+    Slot slot = kNoSlot;  // kNoSlot: void
     std::uint32_t length = 0;
     bool is_here = false;
   };
-  // The caller gives the slot back.
+  // The caller releases the slot.
   [[nodiscard]] Kept take_next() {
     PLNET_CHECK(has_next(), "nothing kept is next");
     const Kept kept = kept_[next_ & mask_];
@@ -90,7 +90,7 @@ class ReceiveWindow {
   [[nodiscard]] bool has_gap() const { return ahead_ > 0; }
 
   static constexpr std::size_t kBitsMax = kWindowMax / 8;
-  // Bit n stands for next() + 1 + n. Returns how many bytes say it all, whole words.
+  // Bit n stands for next() + 1 + n. Returns the number of bytes, in whole words.
   std::size_t write_bits(std::span<std::byte, kBitsMax> out) const {
     std::uint64_t words[kBitsMax / sizeof(std::uint64_t)] = {};
     std::size_t used = 0;

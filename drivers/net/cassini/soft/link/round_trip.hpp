@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long an answer takes, and so how long to wait for one (Jacobson 1988, as RFC 6298 has it,
+// Estimates the round trip, and the timeout that follows from it (Jacobson 1988, as in RFC 6298,
 // with bounds that fit a machine room).
 #pragma once
 
@@ -29,7 +29,7 @@ class RoundTrip {
     doublings_ = 0;
   }
   void back_off() { doublings_ = std::min(doublings_ + 1, kDoublingsMax); }
-  // Something was acknowledged: whoever is silent next is waited for from the start.
+  // An acknowledgement arrived: the next timeout starts without doublings.
   void progress() { doublings_ = 0; }
 
   [[nodiscard]] std::uint64_t timeout_ns(const LinkOptions& options) const {
@@ -44,7 +44,7 @@ class RoundTrip {
  private:
   static constexpr unsigned kDoublingsMax = 16;
 
-  std::uint64_t smoothed_ns_ = 0;  // 0: nothing measured
+  std::uint64_t smoothed_ns_ = 0;  // 0: not measured
   std::uint64_t variation_ns_ = 0;
   std::uint64_t least_ns_ = 0;
   unsigned doublings_ = 0;

@@ -12,8 +12,8 @@ namespace plnet::cassini::soft::link {
 namespace {
 
 constexpr unsigned kToleranceMax = 8;    // two round trips
-constexpr unsigned kCalmPackets = 4096;  // arrived in turn, then we are stricter again
-constexpr unsigned kManyLater = 3;       // as TCP's duplicate acknowledgements
+constexpr unsigned kCalmPackets = 4096;  // delivered in order until the tolerance shrinks
+constexpr unsigned kManyLater = 3;       // as with TCP's duplicate acknowledgements
 constexpr std::uint64_t kToleranceLeastNs = 5'000;
 
 }  // namespace
@@ -31,7 +31,8 @@ void SendWindow::reset() {
   PLNET_CHECK(empty(), "reset with packets of the last peer");
   round_trip_.reset();
   limit_ = static_cast<unsigned>(packets_.size());
-  // The rest of the window is room to go on while what got lost is sent again, and perhaps again.
+  // The rest of the window is room to continue while lost packets are sent again, perhaps
+  // repeatedly.
   congestion_.reset(std::max(limit_ / 4, Congestion::kLeast));
   newest_sent_ns_ = 0;
   tolerance_ = 1;
@@ -92,7 +93,7 @@ void SendWindow::arrived(Sequence sequence, std::uint64_t now_ns, Outcome& outco
   ++outcome.arrived;
   const std::uint64_t took_ns = now_ns - it.sent_at_ns;
   if (it.times_sent > 1 && took_ns < round_trip_.least_ns() / 2) {
-    // An answer to the first one: it was late, not lost.
+    // The answer is to the first transmission: it was late, not lost.
     tolerance_ = std::min(tolerance_ + 1, kToleranceMax);
     calm_ = 0;
     return;
@@ -160,7 +161,7 @@ std::uint64_t SendWindow::patience_ns() const {
 
 unsigned SendWindow::find_lost(std::uint64_t now_ns) {
   unsigned found = 0;
-  unsigned came_later = arrived_;  // than the packet that is looked at
+  unsigned came_later = arrived_;  // later than the packet under examination
   look_at_ns_ = kNever;
   for (Sequence at = first_; at != next_new_; ++at) {
     Packet& it = packet(at);
@@ -169,7 +170,7 @@ unsigned SendWindow::find_lost(std::uint64_t now_ns) {
     const bool is_overtaken = it.sent_at_ns < newest_sent_ns_ ||
                               (it.sent_at_ns == newest_sent_ns_ && distance(at, newest_) > 0);
     if (!is_overtaken) continue;
-    // Where packets do not overtake each other one need not wait for what comes late.
+    // Without reordering on the path, no wait for late packets is needed.
     const bool is_plain = tolerance_ == 1 && it.times_sent == 1 && came_later >= kManyLater;
     const std::uint64_t due_ns = is_plain ? now_ns : it.sent_at_ns + patience_ns();
     if (due_ns > now_ns) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kHello and kWelcome carry: what their sender is able to receive.
+// The contents of kHello and kWelcome: the sender's limits for receiving.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct SessionOffer {
   return wire.packet_bytes_max > 0 && wire.window > 0;
 }
 [[nodiscard]] inline SessionOffer decode_offer(std::span<const std::byte> payload) {
-  PLNET_CHECK(is_offer(payload), "looked at before");
+  PLNET_CHECK(is_offer(payload), "the caller has checked is_offer()");
   SessionOfferWire wire;
   std::memcpy(&wire, payload.data(), sizeof wire);
   return {.packet_bytes_max = wire.packet_bytes_max, .window = wire.window};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places for packets, all equally large, made at start.
+// Slots for packets, all of one size, allocated at start.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +27,10 @@ class SlotStore {
       free_[i] = slots - 1 - i;
   }
 
-  // kNoSlot when all are taken.
+  // kNoSlot when none is free.
   [[nodiscard]] Slot take() { return free_count_ == 0 ? kNoSlot : free_[--free_count_]; }
   void give(Slot slot) {
-    PLNET_CHECK(slot < slots_ && free_count_ < slots_, "given back to its store twice");
+    PLNET_CHECK(slot < slots_ && free_count_ < slots_, "slot returned to its store twice");
     free_[free_count_++] = slot;
   }
   [[nodiscard]] std::span<std::byte> at(Slot slot) {

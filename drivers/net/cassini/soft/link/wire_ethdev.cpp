@@ -24,9 +24,9 @@ namespace {
 
 constexpr unsigned kBurst = 32;
 constexpr unsigned kBurstsPerPoll = 2;
-constexpr std::uint64_t kLookNs = 10'000'000;    // between looks at the port's link and MTU
-constexpr std::uint64_t kDialNs = 200'000'000;   // a call that nobody has taken
-constexpr std::uint64_t kHungUpNs = 50'000'000;  // between two
+constexpr std::uint64_t kLookNs = 10'000'000;    // interval of reading the port's link and MTU
+constexpr std::uint64_t kDialNs = 200'000'000;   // time for the other end to take a connection
+constexpr std::uint64_t kHungUpNs = 50'000'000;  // pause between two connection attempts
 constexpr unsigned kMtuMin = link::kPacketBytesFloor + link::kLinkHeaderBytes;
 constexpr unsigned kMtuMax = 9600;
 constexpr std::size_t kVlanAndCheckBytes = 8;
@@ -80,8 +80,8 @@ struct WireEthdev::State final : public link::FramePort {
   std::uint16_t port = 0;
   bool is_configured = false;
   bool is_started = false;
-  // The port connects when it is started, and only then: while there is nobody, or after the other
-  // end went away, it is started again and again.
+  // The port connects only when it is started: while there is no other end, or after it has gone,
+  // the port is restarted repeatedly.
   bool is_dialled = false;
   bool follows_mtu = true;
   unsigned mtu = 0;
@@ -90,7 +90,7 @@ struct WireEthdev::State final : public link::FramePort {
   rte_mempool* pool = nullptr;
   rte_mempool* own_pool = nullptr;
   std::unique_ptr<link::LinkLayer> layer;
-  std::vector<std::byte> straight;  // where a frame in several pieces is put together
+  std::vector<std::byte> straight;  // buffer to join a frame of several segments
 
   std::array<rte_mbuf*, kBurst> out{};
   std::size_t waiting = 0;  // in `out`
@@ -152,11 +152,11 @@ plnet::Outcome<void> WireEthdev::State::choose_mtu(const WireEthdevOptions& opti
 plnet::Outcome<void> WireEthdev::State::make_pool(const WireEthdevOptions& options) {
   pool = options.pool;
   if (pool != nullptr) return {};
-  // No smaller than usual: net_af_packet wants room for the frames of its ring.
+  // At least the usual size: net_af_packet needs room for the frames of its ring.
   const std::size_t room =
       std::max<std::size_t>(RTE_PKTMBUF_HEADROOM + link::kEthernetBytes + kVlanAndCheckBytes + mtu,
                             RTE_MBUF_DEFAULT_BUF_SIZE);
-  // Both rings full, a burst in our hands each way, and what the per-lcore caches keep back.
+  // Both rings full, a burst each way, and the per-lcore caches.
   constexpr unsigned kCache = 64;
   const unsigned count = 2 * options.descriptors + 4 * kBurst + 4 * kCache;
   own_pool = rte_pktmbuf_pool_create(("plnet_" + name).substr(0, RTE_MEMPOOL_NAMESIZE - 1).c_str(),
@@ -193,7 +193,7 @@ plnet::Outcome<void> WireEthdev::State::make_layer(const WireEthdevOptions& opti
                        "; expected one of 0 to 1048574, given or by the MAC's lowest 20 bits");
   link::LinkOptions link_options = options.link;
   link_options.packet_bytes = mtu - link::kLinkHeaderBytes;
-  link_options.seed = options.link.seed ^ rte_rdtsc();  // a session must not look like the last one
+  link_options.seed = options.link.seed ^ rte_rdtsc();  // makes sessions of different starts differ
   layer = std::make_unique<link::LinkLayer>(link_options, address, mac);
   straight.resize(link::kFrameHeaderBytes + link::kPayloadMax);
   return {};
@@ -241,7 +241,7 @@ void WireEthdev::State::look_at_port(std::uint64_t now_ns, WireEvents& events) {
   std::uint16_t mtu_now = 0;
   if (follows_mtu && rte_eth_dev_get_mtu(port, &mtu_now) == 0 && mtu_now != mtu &&
       mtu_now >= kMtuMin) {
-    // Buffers are of the size that they were made with: a larger MTU needs another start.
+    // Buffers keep their initial size: a larger MTU needs a restart.
     mtu = std::min<unsigned>(mtu_now, mtu_at_start);
     layer->set_packet_bytes_max(mtu - link::kLinkHeaderBytes);
   }
@@ -255,9 +255,9 @@ void WireEthdev::State::look_at_port(std::uint64_t now_ns, WireEvents& events) {
   events.on_link(is_up, layer->address());
 }
 
-// Patiently: net_memif of DPDK 22.11 panics at the other end if a call ends while it is being
-// taken. And not in one go: it ends a connection in a thread of its own, which may still be at it,
-// and takes what a start has made meanwhile for what it is to end.
+// Slowly: net_memif of DPDK 22.11 panics at the other end if a connection ends while it is being
+// accepted. And not in one call: the driver ends a connection in a thread of its own, which may be
+// still running and then ends what a restart has made meanwhile.
 void WireEthdev::State::dial(std::uint64_t now_ns) {
   const bool is_first_look = dial_at_ns == 0;
   if (is_started && is_first_look) {
@@ -284,7 +284,7 @@ unsigned WireEthdev::State::take_in(std::uint64_t now_ns, WireEvents& events) {
       const std::uint32_t bytes = rte_pktmbuf_pkt_len(in[i]);
       if (bytes <= straight.size()) {
         const void* frame = rte_pktmbuf_read(in[i], 0, bytes, straight.data());
-        PLNET_CHECK(frame != nullptr, "a frame is as long as it says");
+        PLNET_CHECK(frame != nullptr, "a frame has its stated length");
         layer->receive({static_cast<const std::byte*>(frame), bytes}, now_ns, events);
       }
     }
@@ -295,7 +295,7 @@ unsigned WireEthdev::State::take_in(std::uint64_t now_ns, WireEvents& events) {
   return count;
 }
 
-// What the port does not take now stays in front of what comes later.
+// Frames that the port rejects now stay before later ones.
 void WireEthdev::State::flush() {
   const std::size_t taken =
       rte_eth_tx_burst(port, 0, out.data(), static_cast<std::uint16_t>(waiting));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cable between software NICs on any port that DPDK drives: an ordinary NIC, a memif, a veth. The
-// link layer of doc/cassini-wire.md stands in between.
+// A wire between software NICs on any DPDK port: an ordinary NIC, a memif, a veth. It uses the link
+// layer of doc/cassini-wire.md.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,15 @@ struct rte_mempool;  // NOLINT(readability-identifier-naming): DPDK's
 namespace plnet::cassini::soft {
 
 struct WireEthdevOptions {
-  std::string port;                     // DPDK's name of it: net_memif0, 0000:81:00.0, …
+  std::string port;                     // the name in DPDK: net_memif0, 0000:81:00.0, …
   std::optional<NicAddress> address{};  // nothing: the lowest 20 bits of the port's MAC
-  // 0: as the port has it, and followed when it changes. Else the port is told; a driver that knows
-  // no MTU (memif) is believed to carry as much.
+  // 0: the port's own, followed when it changes. Else the port is set to it; a driver without an
+  // MTU (memif) is assumed to carry as much.
   unsigned mtu = 0;
   unsigned descriptors = 512;   // of each of the two rings
-  rte_mempool* pool = nullptr;  // nullptr: one is made
-  // packet_bytes is taken from the MTU, and to the seed is added what differs from start to start.
+  rte_mempool* pool = nullptr;  // nullptr: the wire makes one
+  // packet_bytes follows from the MTU, and the seed is mixed with a value that differs between
+  // starts.
   link::LinkOptions link{};
 };
 
@@ -42,10 +43,10 @@ struct WireEthdevStatus {
   std::optional<link::Mac> clashing;  // another port that claims our address
 };
 
-// Uses queue 0 of the port, both ways, and the port as a whole: nobody else may.
+// Uses queue 0 of the port in both directions and the whole port exclusively.
 class WireEthdev final : public Wire {
  public:
-  // After the EAL was started, by a thread of it. Takes and starts the port.
+  // After the start of the EAL, by a thread of it. Takes and starts the port.
   [[nodiscard]] static plnet::Outcome<std::unique_ptr<WireEthdev>> open(
       const WireEthdevOptions& options);
   // Stops and closes the port.
@@ -60,7 +61,7 @@ class WireEthdev final : public Wire {
   unsigned poll(std::uint64_t now_ns, WireEvents& events) override;
   [[nodiscard]] CounterView counters() const override;
 
-  // The fabric gives this NIC another address: the next poll() says so upwards.
+  // Changes the address of this NIC: the next poll() reports it upwards.
   void set_address(NicAddress own);
   [[nodiscard]] WireEthdevStatus status() const;
   [[nodiscard]] const link::LinkLayer& layer() const;
