@@ -25,7 +25,7 @@ constexpr int kWrong = 2;
 constexpr std::size_t kFileBytesMax = 1U << 20U;
 
 struct Arguments {
-  std::string file;  // empty: sites made up from seeds
+  std::string file;  // empty: sites are generated from seeds
   std::optional<std::uint64_t> seed;
   std::string seeds;
   std::optional<double> time_s;
@@ -69,7 +69,7 @@ std::uint64_t count_of(std::span<const std::uint64_t> all, RouteTruth truth) {
   return all[static_cast<std::size_t>(truth)];
 }
 
-// What there was.
+// The faults of a run.
 nlohmann::ordered_json json_of(const MishapTally& tally) {
   nlohmann::ordered_json json{{"seen", nlohmann::ordered_json::object()},
                               {"together", nlohmann::ordered_json::object()}};
@@ -250,11 +250,12 @@ int run_command(int argc, const char* const* argv, std::FILE* out, std::FILE* er
   app.set_version_flag("--version", std::string("lnet-sim ") + PLNET_VERSION);
   Arguments arguments;
   CLI::App* const run = app.add_subcommand(
-      "run", "run a site, or one made up from each seed, and check what must always hold");
-  run->add_option("site", arguments.file, "site file (YAML); without it the seed makes the site");
+      "run", "run a site, or one generated from each seed, and check its invariants");
+  run->add_option("site", arguments.file,
+                  "site file (YAML); without it the site is generated from the seed");
   run->add_option("--seed", arguments.seed, "instead of the file's");
   run->add_option("--seeds", arguments.seeds, "FIRST..LAST, one run for each");
-  run->add_option("--time", arguments.time_s, "simulated seconds in which faults happen");
+  run->add_option("--time", arguments.time_s, "simulated seconds of faults");
   run->add_flag("--json", arguments.json, "an object for each run, one a line");
   run->add_flag("--quiet", arguments.quiet, "violations only");
   CLI::App* const list = app.add_subcommand("list", "the sites of a folder");

@@ -8,7 +8,7 @@
 
 namespace plnet::sim {
 
-// 0: no violation. 1: a violation. 2: the command or the file is wrong.
+// 0: no violation. 1: a violation. 2: an error in the command or the file.
 int run_command(int argc, const char* const* argv, std::FILE* out, std::FILE* error);
 
 // One line for people, and one JSON object.

@@ -67,7 +67,7 @@ TEST(DrainedSite, ARouterThatDoesNotComeBackToANextHopIsNoticed) {
     if (cut) world.wires.network.block(world.hosts[1]->id(), world.hosts[2]->id());
     site.quiesce();
     const std::string violation = site.report().violation;
-    EXPECT_EQ(violation.starts_with("no traffic though all is calm: node 0 to 2"), cut)
+    EXPECT_EQ(violation.starts_with("no traffic although all faults have ended: node 0 to 2"), cut)
         << violation;
   }
 }

@@ -138,7 +138,8 @@ TEST(Site, WhoLostHealthHasItBackOrThatIsAViolation) {
     node.coordinator().tell_of_changed();
     site.quiesce();
     const std::string violation = site.report().violation;
-    const std::string expected = heals ? "" : "not well though all is calm: node 0: its ";
+    const std::string expected =
+        heals ? "" : "not well although all faults have ended: node 0: its ";
     EXPECT_EQ(violation.substr(0, expected.size()), expected);
     EXPECT_EQ(violation.empty(), heals) << violation;
   }

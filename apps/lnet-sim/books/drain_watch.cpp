@@ -48,9 +48,10 @@ bool DrainWatch::promise(std::uint32_t router, Instant now, std::size_t cut_off)
   return drain.promised;
 }
 
-// Its word is heard some time after it was given. Until then the router forwards, so that whatever
-// it has dropped for not routing came after its word. What has waited there is dropped some time
-// before that is seen here, so all of it is counted at the end.
+// The report that a router is drained arrives some time after it was sent. The router forwards
+// until then, so messages that it dropped for not routing came after the report. Messages that
+// waited there are dropped some time before that is visible here, so all of them are counted at the
+// end.
 void DrainWatch::end(std::uint32_t router, std::uint64_t not_routing) {
   Drain& drain = drains_[router];
   const std::uint64_t dropped = not_routing - drain.not_routing;
@@ -58,8 +59,8 @@ void DrainWatch::end(std::uint32_t router, std::uint64_t not_routing) {
     wrong_ = !drain.refused.empty()
                  ? drain.refused
                  : fmt::format(
-                       "router {} has said that it is drained, and has dropped {} messages "
-                       "of others for not routing, {} of excused senders",
+                       "router {} has reported that it is drained, and has dropped {} messages "
+                       "of other nodes for not routing, {} of excused senders",
                        router, dropped, drain.refused_excused);
   }
   drain = {};
@@ -87,7 +88,7 @@ void DrainWatch::hold_against(std::uint32_t router, std::uint32_t sender, const 
   if (drain.cookie == 0) return;
   if (drain.excused[sender]) return;
   (drain.promised ? wrong_ : drain.refused) =
-      fmt::format("router {} has said that it is drained, and a message of node {} for {} {}",
+      fmt::format("router {} has reported that it is drained, and a message of node {} for {} {}",
                   router, sender, text_of(destination), what);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routers that are taken out of service, and what may not happen then: from the moment when one
-// says that it is drained until it is back, nothing is sent to be forwarded by it. What is sent yet
-// is lost, whatever its sender is told: a transport takes it before anybody knows what becomes of
-// it. Only senders are excused whose way to it something else befell meanwhile, or so shortly
-// before that messages may still wait for it.
+// Routers that are taken out of service, and the check that no message is lost by it: from the
+// moment when a router reports that it is drained until it is back, no node sends it messages to
+// forward. Later ones are lost whatever their sender is told, since a transport accepts a message
+// before its fate is known. Exceptions are senders whose path to the router suffered another fault
+// meanwhile, or so shortly before that messages may still wait for it.
 #pragma once
 
 #include <cstdint>
@@ -20,43 +20,44 @@ namespace plnet::sim {
 
 class DrainWatch {
  public:
-  // `lasting`: how long a message may wait for a way that was disturbed.
+  // `lasting`: the time that a message may wait for a disturbed path.
   DrainWatch(std::uint32_t nodes, Duration lasting)
       : lasting_(lasting), drains_(nodes), failed_(nodes, kNever) {}
 
-  // `not_routing`: what it has dropped so far because it does not route.
+  // `not_routing`: messages that the router has dropped so far because it does not route.
   void begin(std::uint32_t router, std::uint64_t cookie, Instant now, Instant latest,
              std::uint64_t not_routing);
-  // Of this incarnation of the router's.
+  // True for this incarnation of the router.
   [[nodiscard]] bool is_draining(std::uint32_t router, std::uint64_t cookie) const {
     return cookie != 0 && drains_[router].cookie == cookie;
   }
-  // It is drained. False: its time was over, and it promises nothing.
+  // The router reports that it is drained. False: after its time limit, so the check does not
+  // apply.
   bool promise(std::uint32_t router, Instant now, std::size_t cut_off);
-  // It forwards again, or has failed. `not_routing` as it is now.
+  // The router forwards again, or has failed. `not_routing`: the present count.
   void end(std::uint32_t router, std::uint64_t not_routing);
 
-  // What is on its way between the two may be lost, or come late. Either may be the router.
+  // Messages between the two nodes may be lost or late. Either may be the router.
   void trouble(std::uint32_t a, std::uint32_t b, Instant now);
-  // Between it and everybody.
+  // The same between the node and all others.
   void trouble(std::uint32_t node, Instant now);
 
-  // A message has left `node` for its next hop, or could not.
+  // `node` has sent a message to its next hop, or failed to.
   void sent(std::uint32_t node, const lnet::Nid& next_hop, const lnet::MessageHeader& header);
-  // One that `node` would have had to forward was dropped when it arrived, or when it had waited.
+  // `node` has dropped a message that it would have had to forward, on arrival or after a wait.
   void refused(std::uint32_t node, const lnet::Nid& from, const lnet::Nid& destination);
 
-  // The first loss that nothing explains, or empty.
+  // The first unexplained loss, or empty.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
  private:
   struct Drain {
-    std::uint64_t cookie = 0;  // 0: none
-    Instant latest{};          // it promises nothing from then on
+    std::uint64_t cookie = 0;  // 0: no drain
+    Instant latest{};          // the check does not apply from then on
     std::uint64_t not_routing = 0;
     bool promised = false;
-    std::vector<bool> excused;          // by sender
-    std::string refused;                // the first, before its word was heard here
+    std::vector<bool> excused;          // indexed by sender
+    std::string refused;                // the first one before the report arrived here
     std::uint64_t refused_excused = 0;  // of excused senders
   };
 
@@ -68,8 +69,8 @@ class DrainWatch {
                     const lnet::Nid& destination);
 
   const Duration lasting_;
-  std::vector<Drain> drains_;    // by node
-  std::vector<Instant> failed_;  // by node: the last trouble with everybody
+  std::vector<Drain> drains_;    // indexed by node
+  std::vector<Instant> failed_;  // indexed by node: the last trouble with all others
   std::map<Pair, Instant> troubled_;
   std::string wrong_;
 };

@@ -99,7 +99,7 @@ void Ledger::delivered(Operation& operation) {
   forget_if_over(operation);
 }
 
-// What has not been delivered may yet be: its record stays.
+// The record of an undelivered message stays, since it may still be delivered.
 void Ledger::forget_if_over(Operation& operation) {
   if (!operation.ended) return;
   if (!is_get(operation.story) && !operation.delivered) return;

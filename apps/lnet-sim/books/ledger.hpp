@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every operation of the site from its begin to its end, as a bystander sees it who knows both
-// sides. Each event is held against it; the first that does not fit is the run's violation.
+// Every operation of the site from its begin to its end, observed on both sides. Each event is
+// checked against it; the first mismatch is the violation of the run.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ enum class Story : std::uint8_t {
   kPutWildcard,
   kPutUnique,
   kPutLazy,
-  kPutManaged,  // the initiator says where in the target's memory
+  kPutManaged,  // the initiator chooses the offset in the target's memory
   kGet,
-  kPutAfter,  // all is healed: to memory that is there for that
+  kPutAfter,  // after the site is healed: to memory prepared for it
   kGetAfter,
 };
 
@@ -30,17 +30,17 @@ enum class Story : std::uint8_t {
   return story == Story::kGet || story == Story::kGetAfter;
 }
 
-// Where its message was last seen: see Trails.
+// The last known place of its message: see Trails.
 struct Trail {
   enum class State : std::uint8_t {
     kNone,
-    kHanded,  // to the LND of `node`, for `hop`
-    kSent,    // from there to there
+    kHanded,  // given to the LND of `node`, for `hop`
+    kSent,    // from `node` to `hop`
     kThere,   // at `node`
-    kEnded,   // there, and a counter says why
+    kEnded,   // at `node`, with a counted cause
   };
   State state = State::kNone;
-  bool exposed = false;  // it was by way of a node that lost power
+  bool exposed = false;  // it passed a node that lost power
   std::uint32_t node = 0;
   std::uint32_t hop = 0;
   Instant sent_at{};
@@ -55,17 +55,17 @@ struct Operation : ListNode<> {
   lnet::ShardId shard = 0;        // of the initiator
   lnet::ShardId entry_shard = 0;  // of the match entry, if it has one of its own
   std::uint32_t length = 0;
-  std::uint32_t room = 0;     // of the target's descriptor
+  std::uint32_t room = 0;     // room of the target's descriptor
   std::uint64_t content = 0;  // pattern
-  std::uint32_t offset = 0;   // in it; kPutManaged: in the target's descriptor
-  std::uint64_t entry = 0;    // of a PUT: the match bits of what it is for
+  std::uint32_t offset = 0;   // within the content; kPutManaged: in the target's descriptor
+  std::uint64_t entry = 0;    // of a PUT: the match bits of its match entry
   Instant deadline{};
   bool ack_wanted = false;
   bool sent = false;
   bool sent_well = false;
   bool answered = false;
   bool abandoned = false;  // its initiator unlinked it
-  bool ended = false;      // for the initiator
+  bool ended = false;      // seen from the initiator
   bool delivered = false;
   bool receive_failed = false;
   Trail trail{};
@@ -73,13 +73,13 @@ struct Operation : ListNode<> {
 
 struct LedgerTally {
   std::uint64_t begun = 0;
-  std::uint64_t refused = 0;  // at once
+  std::uint64_t refused = 0;  // refused by the call that began them
   std::uint64_t delivered = 0;
   std::uint64_t acknowledged = 0;
   std::uint64_t replies = 0;
-  std::uint64_t failed = 0;  // the initiator was told
-  std::uint64_t silent = 0;  // sent well, nobody waits for an answer, never delivered
-  std::uint64_t died = 0;    // with their initiator
+  std::uint64_t failed = 0;  // with an event at the initiator
+  std::uint64_t silent = 0;  // sent successfully, without an awaited answer, never delivered
+  std::uint64_t died = 0;    // ended with their initiator
   std::uint64_t bytes = 0;
 };
 
@@ -92,11 +92,11 @@ class Ledger {
   [[nodiscard]] std::uint64_t id_of(const Operation& operation) const {
     return operation.serial << 24 | operations_.index_of(&operation);
   }
-  // Null: no such operation, or one that was over.
+  // Null: no such operation, or it has ended.
   [[nodiscard]] Operation* find(std::uint64_t id);
-  void cancel_begin(Operation& operation);  // refused at once
+  void cancel_begin(Operation& operation);  // refused by the call that began it
 
-  void ended(Operation& operation);      // for its initiator: no event of it will follow
+  void ended(Operation& operation);      // for its initiator: no further event follows
   void delivered(Operation& operation);  // to its target
   void died(Operation& operation);
 
@@ -108,7 +108,7 @@ class Ledger {
     open_.for_each(visit);
   }
 
-  // PUTs that their initiator does not wait for any more, and that have not arrived.
+  // PUTs that have ended for their initiator but have not arrived.
   template <class Visit>
   void for_each_undelivered(Visit&& visit) {
     operations_.for_each_lent([&](Operation& operation) {
@@ -116,7 +116,7 @@ class Ledger {
     });
   }
 
-  // PUTs that were sent well, that nobody waits for any more, and that never arrived.
+  // PUTs that were sent successfully, have ended for their initiator, and never arrived.
   template <class Visit>
   void for_each_silent(Visit&& visit) const {
     for (std::uint32_t i = 0; i < operations_.capacity(); ++i) {
@@ -125,7 +125,7 @@ class Ledger {
   }
   [[nodiscard]] std::uint64_t never_delivered() const;
 
-  // Only the first counts.
+  // Only the first violation counts.
   void violate(std::string what);
   [[nodiscard]] const std::string& violation() const { return violation_; }
   [[nodiscard]] bool violated() const { return !violation_.empty(); }
@@ -138,7 +138,7 @@ class Ledger {
   void forget_if_over(Operation& operation);
 
   Pool<Operation> operations_;
-  IntrusiveList<Operation> open_;  // in the order of their begin
+  IntrusiveList<Operation> open_;  // in the order of their beginning
   std::size_t open_count_ = 0;
   std::uint64_t next_serial_ = 1;
   std::string violation_;

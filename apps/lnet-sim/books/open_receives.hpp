@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages that an LND has offered and that have not ended yet, by the number that it gives
-// them: what a bystander has to know of one when it ends.
+// them, with the data needed at their end.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ struct OpenReceive {
   bool live = false;
   bool parked = false;
   bool for_others = false;  // to be forwarded
-  lnet::Nid from;           // who sent it here
+  lnet::Nid from;           // the previous hop
   lnet::Nid destination;
   std::uint64_t operation = 0;
 };
 
 class OpenReceives {
  public:
-  // Room from the start, so that it is not asked for later; there may be more.
+  // Allocates the usual number at the start; there may be more.
   explicit OpenReceives(std::size_t usual) : all_(usual) {}
 
   void open(lnet::RxHandle rx, const OpenReceive& receive) {
@@ -31,7 +31,7 @@ class OpenReceives {
     all_[rx.index].generation = rx.generation;
     all_[rx.index].live = true;
   }
-  // Null: it has ended.
+  // Null: the message has ended.
   [[nodiscard]] OpenReceive* find(lnet::RxHandle rx) {
     if (rx.index >= all_.size()) return nullptr;
     OpenReceive& receive = all_[rx.index];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node has forwarded of late, to notice when a message comes through it a second time: it
-// was doubled somewhere, or routes lead in a circle.
+// Recently forwarded messages of a node, to detect a message that passes it twice: it was
+// duplicated, or routes lead in a circle.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace plnet::sim {
 
 class RelayMemory {
  public:
-  // Each has its place, so one of so many others takes it away: who comes twice does so soon.
+  // A hash table without chains: one of this many other messages replaces an entry. A second pass
+  // comes soon.
   static constexpr std::size_t kPlaces = 1U << 14U;
 
   explicit RelayMemory(bool routes) : places_(routes ? kPlaces : 0) {}
 
-  // False: it was here before.
+  // False: the message has passed before.
   [[nodiscard]] bool note(const lnet::MessageHeader& header) {
     if (places_.empty()) return true;
     std::uint64_t name = KeyHash<lnet::Nid>{}(header.source);
@@ -31,7 +32,7 @@ class RelayMemory {
   }
 
  private:
-  std::vector<std::uint64_t> places_;  // none: nothing goes through this node
+  std::vector<std::uint64_t> places_;  // empty: no message passes this node
 };
 
 }  // namespace plnet::sim

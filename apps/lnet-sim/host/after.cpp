@@ -15,10 +15,10 @@ using namespace lnet;
 After::After(World& world, bool at_once)
     : world_(world), at_once_(at_once), visitor_of_(world.hosts.size()) {}
 
-// A router that thinks a next hop down pings it that seldom, and drops what is for it until that is
-// answered. Then a message that was begun before has to end, and the next one to arrive. A node
-// makes its visits one after the other, and where there is hardly any room for receives each may
-// have to be made again, since all visit at the same time.
+// A router that regards a next hop as down pings it at this interval, and drops messages for it
+// until a ping is answered. Then an earlier message must end, and the next one arrive. A node makes
+// its visits one after the other. Where receives are scarce each visit may have to be repeated,
+// since all nodes visit at the same time.
 Duration After::patience() const {
   std::size_t most = 1;
   for (const Visitor& visitor : visitors_)
@@ -28,7 +28,7 @@ Duration After::patience() const {
   return static_cast<Duration::rep>(most) * each;
 }
 
-// Gateways are gone through in turn, so as many messages as there are meet them all.
+// Gateways are used in rotation, so as many messages as gateways use all of them.
 unsigned After::ways(std::uint32_t from, std::uint32_t to) const {
   unsigned most = 1;
   for (const Nid& nid : world_.hosts[to]->nids()) {
@@ -46,7 +46,7 @@ void After::plan() {
     some += world_.layout.begins_anything(node) ? 1 : 0;
   for (std::uint32_t node = 0; node < world_.hosts.size(); ++node) {
     const std::vector<std::uint32_t> partners = world_.layout.partners(node);
-    if (partners.empty()) continue;  // of a group of its own
+    if (partners.empty()) continue;  // a group of one node
     const std::size_t most = std::max<std::size_t>(kVisitsMax / some, 1);
     const std::size_t count = std::min(most, partners.size());
     const std::size_t number = visitors_.size();

@@ -76,8 +76,8 @@ std::size_t Host::remote_nis() const {
   return world_.layout.peer_nis(number_);
 }
 
-// Where nobody routes, health decides only between several interfaces; thousands of nodes with one
-// each do without.
+// Without routers, health only chooses between several interfaces; thousands of nodes with one
+// interface each do without.
 std::size_t Host::recovering_max() const {
   const auto& nets = world_.config.nets;
   const bool several = nets.size() > 1 || nets.front().interfaces > 1;
@@ -137,7 +137,7 @@ void Host::start() {
     setup.cpt_of_shard[i] = static_cast<std::uint16_t>(i);
   const std::size_t traffic = (std::size_t{config.traffic.window} + 8) * 4;
   const std::size_t forwarded = forwarded_max();
-  // What is pinged, each exchange of ours, and some to spare.
+  // Pings, each exchange of this node, and a reserve.
   const std::size_t own_descriptors = 12 + kExchanges + routes_.size();
   setup.shard_limits = {.peer_ports = remote_nis() + 4,
                         .extra_links = remote_nis() * nids_.size() + 4,
@@ -149,7 +149,7 @@ void Host::start() {
                         .routes = 16 + routes_.size(),
                         .talkers = forwarded > 0 ? 16U : 8U};
   setup.coordinator = coordinator_limits(remote_nis() + 4, kExchanges + routes_.size());
-  // As many as there can be.
+  // The highest possible number.
   setup.coordinator.waiting_for_peers =
       shards_count_ * (setup.shard_limits.messages + setup.shard_limits.receives);
   setup.coordinator.recovering = std::min(setup.coordinator.recovering, recovering_max());
@@ -165,7 +165,7 @@ void Host::start() {
   Parameters& parameters = node_->parameters();
   parameters.transaction_timeout_s.set(static_cast<std::int32_t>(config.transaction_timeout_s));
   parameters.discovery.set(config.discovery ? 1 : 0);
-  // A site is to be well a minute after its faults.
+  // The site must be well a minute after its faults.
   parameters.max_recovery_ping_interval_s.set(
       std::chrono::duration_cast<std::chrono::seconds>(PeerRecovery::kHopIntervalMax).count());
   node_->set_lazy(Program::kLazyPortal, true);
@@ -236,7 +236,7 @@ std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
   return std::make_unique<TappedLnd>(net.make_lnd(*found, port.ni(), tap, shard), tap);
 }
 
-// As a poller does: who has nothing to do may sleep for long, and holds up nobody meanwhile.
+// As in a poller: a shard without work may sleep long, and delays no other meanwhile.
 unsigned Host::Turn::poll(Instant now) {
   if (host_.state_ == State::kOff) return 0;
   host_.node_->online(shard_);
@@ -288,7 +288,7 @@ void Host::ring_all() {
 }
 
 void Host::kill() {
-  PLNET_CHECK(state_ == State::kUp, "only what runs loses power");
+  PLNET_CHECK(state_ == State::kUp, "only a running node loses power");
   protocol_errors_ = protocol_errors();
   state_ = State::kDying;
   world_.trails.lost_power(number_, world_.loop.now());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated node: LNet as it is, its shards turned by simulated lcores, LNDs over the simulator's
+// A simulated node: the real LNet, its shards run by simulated lcores, LNDs over the simulator's
 // drivers, and a program on each shard. It can lose power and come back as another incarnation.
 #pragma once
 
@@ -27,7 +27,7 @@ class Host;
 // Room for one payload.
 [[nodiscard]] std::uint32_t slot_bytes_of(const TrafficPlan& plan);
 
-// What all hosts share.
+// State shared by all hosts.
 struct World {
   const SiteConfig& config;
   const Layout& layout;
@@ -39,11 +39,11 @@ struct World {
   Trails trails;
   std::vector<std::unique_ptr<Host>> hosts;
   std::uint64_t next_cookie = 1000;
-  bool stopping = false;           // nothing new is begun
-  std::unique_ptr<After> after{};  // null: it is not healed yet
+  bool stopping = false;           // no new operation begins
+  std::unique_ptr<After> after{};  // null: not healed yet
   WireTally wire;
-  NetCounts counts;       // of devices that are gone
-  unsigned troubles = 0;  // cables moved and storms going on
+  NetCounts counts;       // of destroyed devices
+  unsigned troubles = 0;  // moved cables and present storms
 };
 
 class Host final : lnet::LndMaker {
@@ -57,44 +57,45 @@ class Host final : lnet::LndMaker {
   Host& operator=(const Host&) = delete;
 
   void start();
-  // Power off: nothing reaches it any more. What it had is ended; gone() then says when all of it
-  // is, and destroy() takes it away.
+  // Power off: it exchanges nothing any more. Its objects are being ended; gone() is true when all
+  // have ended, and destroy() removes it.
   void kill();
-  // Nothing new; all peers and descriptors are given up. The network stays.
+  // Begins nothing new and ends all peers and descriptors. The network stays.
   void retire();
-  [[nodiscard]] bool quiet() const;  // nothing is under way or waits
+  [[nodiscard]] bool quiet() const;  // nothing is under way or waiting
   [[nodiscard]] bool gone() const;   // nothing is left
   void destroy();
-  // Deletes the peer while messages for it may be under way. False: it was not known.
+  // Deletes the peer while messages for it may be under way. False: the peer was unknown.
   bool forget(const Host& peer);
-  // The devices have no more faults, and their links are up.
+  // Ends all faults of the devices and brings their links up.
   void calm();
-  // Of one of its interfaces: what its own node is told. The network is not touched.
+  // Reports the link of one of its interfaces to the node itself. The network is not touched.
   void set_link(const lnet::Nid& nid, bool up);
   [[nodiscard]] bool has_link(const lnet::Nid& nid) const;
-  // Its link is up but has bounced, and counts as down for a while (LinkHold).
+  // The link is up but has flapped, and counts as down for a while (LinkHold).
   [[nodiscard]] bool is_link_held(const lnet::Nid& nid) const;
-  // `routing drain` of an operator who waits as long as that waits by itself, which it returns.
+  // `routing drain` with its default time limit, which it returns.
   Duration drain();
   void undrain();
   [[nodiscard]] lnet::StandingReport standing() const;
-  // Messages that had to wait for a buffer, in this life.
+  // Messages that had to wait for a buffer, in this incarnation.
   [[nodiscard]] std::uint64_t waited_for_buffers() const;
-  // Or for their sender's share of them, over all lives; and whether any does now.
+  // Messages that waited for their sender's share of the buffers, in all incarnations; and whether
+  // one waits now.
   [[nodiscard]] std::uint64_t held_up() const;
   [[nodiscard]] bool holds_up_anybody() const;
-  // It is there, and peers are told that they may send through it.
+  // The node is up, and peers know that they may route through it.
   [[nodiscard]] bool is_forwarding() const;
-  // Which of its interfaces have cables, and the network of one.
+  // Its interfaces with cables, and the network of an interface.
   [[nodiscard]] std::vector<std::uint32_t> cabled() const;
   [[nodiscard]] Network& network_of(std::uint32_t interface) const {
     return *interfaces_[interface].network;
   }
-  // The NIC turns every request away. False: it has no power.
+  // The NIC rejects every request. False: the node has no power.
   bool set_nack_storm(std::uint32_t interface, bool on);
   // Adds the counts of the devices since the node's start.
   void count_into(NetCounts& counts) const;
-  // Leaves everything as it is for ever: after a violation nothing may be asserted on.
+  // Leaks everything: after a violation no destructor may assert.
   void abandon();
 
   [[nodiscard]] State state() const { return state_; }
@@ -109,36 +110,35 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] std::span<const lnet::Nid> nids() const { return nids_; }
   [[nodiscard]] bool has(const lnet::Nid& nid) const;
   [[nodiscard]] bool is_router() const { return group_.router; }
-  // What it is started with.
+  // The routes that it is started with.
   [[nodiscard]] std::span<const lnet::RouteSetup> routes() const { return routes_; }
-  // One of its NIDs that `from` can send to.
+  // One of its NIDs, on a network that `from` can send to.
   [[nodiscard]] const lnet::Nid& nid_for(const Host& from, Random& random) const;
-  // Differs from that of every other incarnation of any node.
+  // Unique over all incarnations of all nodes.
   [[nodiscard]] std::uint64_t cookie() const { return cookie_; }
-  // Something was given to this shard from outside of its turn.
+  // Wakes the shard for work that was given to it from outside.
   void ring(unsigned shard) { lcores_[shard]->ring(); }
   [[nodiscard]] drivers::HostId id() const { return id_; }
-  // The first thing that is not home, or empty. For a node that is gone().
+  // The first object that has not returned, or empty. For a node that is gone().
   [[nodiscard]] std::string what_is_missing() const;
-  // The first interface, its own or a peer's, that should come to its full health and is not there,
-  // or empty.
+  // The first interface, own or of a peer, that has not recovered to full health, or empty.
   [[nodiscard]] std::string who_is_ill() const;
-  // Of buffers and credits for what is forwarded; also while it runs.
+  // Buffers and credits that forwarding still holds; also while the node runs.
   [[nodiscard]] std::string what_routing_holds() const;
   [[nodiscard]] std::uint64_t counted(lnet::Cause cause) const;
   [[nodiscard]] std::uint64_t matched_by_other_nid() const;
-  // What peers have sent that no correct node sends, in all lives.
+  // Messages of peers that no correct node sends, in all incarnations.
   [[nodiscard]] std::uint64_t protocol_errors() const;
-  // What does not add up of this life, or empty. For a node that is gone().
+  // Mismatched counts of this incarnation, or empty. For a node that is gone().
   [[nodiscard]] std::string what_is_unbalanced() const;
-  // The most turns in a row that a shard took though nothing was to be done, in all lives.
+  // The longest series of turns without work although a deadline was due, in all incarnations.
   [[nodiscard]] std::uint64_t vain_turns_max() const;
   [[nodiscard]] std::uint64_t connections_lost() const;
   [[nodiscard]] std::uint64_t wire_faults() const;
   [[nodiscard]] std::uint64_t routes_changed() const;
 
  private:
-  // What a lcore of this host polls.
+  // The pollable of an lcore of this host.
   class Turn final : public Pollable {
    public:
     Turn(Host& host, unsigned shard) : host_(host), shard_(shard) {}
@@ -162,7 +162,7 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] std::size_t slot_count() const;
   void make_memory();
   [[nodiscard]] std::size_t neighbour_credits() const;
-  [[nodiscard]] std::size_t forwarded_max() const;  // on a shard, at a time
+  [[nodiscard]] std::size_t forwarded_max() const;  // on a shard, at the same time
   void tell_of_link(const lnet::Nid& nid, bool up);
   void ring_all();
   unsigned look_at_held_links(Instant now);
@@ -177,20 +177,20 @@ class Host final : lnet::LndMaker {
   const unsigned shards_count_;
   const drivers::HostId id_;
   std::vector<lnet::Nid> nids_;
-  std::vector<NetInterface> interfaces_;  // of them
+  std::vector<NetInterface> interfaces_;  // of all networks
   struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
-  std::unique_ptr<std::byte, Free> plain_;  // zeros, which cost nothing until they are touched
+  std::unique_ptr<std::byte, Free> plain_;  // zeros, which cost no memory until they are touched
   ArenaTable arenas_;
   std::uint64_t ping_bytes_ = 0;
   std::uint64_t slots_at_ = 0;
-  std::vector<lnet::RouterMemory> router_memory_;  // of each shard; empty: it does not route
+  std::vector<lnet::RouterMemory> router_memory_;  // indexed by shard; empty: no router
   RelayMemory relays_{group_.router};
   RelayTally life_;
   const std::vector<lnet::RouteSetup> routes_;
   std::vector<lnet::Nid> links_down_;
-  std::vector<LinkHold> link_holds_;  // by interface, of this life
+  std::vector<LinkHold> link_holds_;  // indexed by interface, of this incarnation
   std::vector<std::unique_ptr<drivers::SimShard>> lcores_;
   std::vector<Doorbell*> bells_;
   std::vector<std::unique_ptr<Turn>> turns_;
@@ -202,7 +202,7 @@ class Host final : lnet::LndMaker {
   std::unique_ptr<lnet::Node> node_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<Tap>> taps_;
-  std::array<std::unique_ptr<NodeNet>, kNetKinds.size()> nets_;  // by kind; null: none
+  std::array<std::unique_ptr<NodeNet>, kNetKinds.size()> nets_;  // indexed by kind; null: none
 
   // Of earlier incarnations.
   Counters<lnet::LnetCauses> causes_;

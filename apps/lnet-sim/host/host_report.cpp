@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node has counted, over all its incarnations, and what it still owes.
+// The counters of a node over all its incarnations, and the objects that it still holds.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ std::uint64_t Host::matched_by_other_nid() const {
 
 std::uint64_t Host::protocol_errors() const {
   std::uint64_t sum = protocol_errors_;
-  if (state_ != State::kUp) return sum;  // the LNDs may be gone
+  if (state_ != State::kUp) return sum;  // the LNDs may be destroyed
   for (const auto& net : nets_)
     sum += net ? net->protocol_errors() : 0;
   return sum;
@@ -77,7 +77,7 @@ std::uint64_t Host::vain_turns_max() const {
   return most;
 }
 
-// What follows from the loss of power is not counted.
+// Losses caused by a loss of power are not counted.
 std::uint64_t Host::connections_lost() const {
   std::uint64_t sum = connections_lost_;
   for (const auto& net : nets_)

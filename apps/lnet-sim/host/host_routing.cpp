@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host is to nodes of other networks: a router with buffers that may be drained, one who
-// goes by routers, and interfaces whose links come and go.
+// A host with several networks: a router with buffers that may be drained, a node that uses
+// routers, and interfaces whose links change.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace plnet::sim {
 
 using namespace lnet;
 
-// Each neighbour may have as many messages under way to each shard as it has credits.
+// Each neighbour may have messages under way to each shard up to its credits.
 std::size_t Host::neighbour_credits() const {
   return is_router() ? remote_nis() * kPeerCredits : 0;
 }
@@ -38,7 +38,7 @@ void Host::begin_routing() {
 void Host::add_routes() {
   for (const RouteSetup& route : routes_) {
     const auto added = node_->coordinator().add_route(route);
-    PLNET_CHECK(added.has_value(), "the site's reader looks at routes");
+    PLNET_CHECK(added.has_value(), "the reader of the site has checked routes");
   }
 }
 
@@ -52,9 +52,9 @@ void Host::set_link(const Nid& nid, bool up) {
   if (state_ == State::kUp) tell_of_link(nid, up);
 }
 
-// What watches links in lnet-router tells an LND of a link that bounces when it has held still.
-// Where the LND sees its link for itself, it holds it in the same way, and what is kept of it here
-// is what it must have come to.
+// In lnet-router the link watch reports a flapping link to an LND after it has been stable. An LND
+// that observes its link itself holds it in the same way; the copy here must have reached the same
+// state.
 void Host::tell_of_link(const Nid& nid, bool up) {
   const NetInterface& interface = *std::ranges::find(interfaces_, nid, &NetInterface::nid);
   const bool held = traits_of(interface.plan->kind).holds_links &&
@@ -121,14 +121,14 @@ void Host::calm() {
 Duration Host::drain() {
   const Duration bound = RoutingStateMachine::patience(node_->parameters().router_notice());
   PLNET_CHECK(node_->coordinator().standing().drain(world_.loop.now(), bound).has_value(),
-              "who forwards can be drained");
+              "only a forwarding node can be drained");
   ring(0);
   return bound;
 }
 
 void Host::undrain() {
   PLNET_CHECK(node_->coordinator().standing().undrain(world_.loop.now()).has_value(),
-              "only what drains is called back");
+              "only a draining node can be undrained");
   ring(0);
 }
 
@@ -174,7 +174,7 @@ const Nid& Host::nid_for(const Host& from, Random& random) const {
     return world_.layout.has_way(from.number(), nid.net());
   };
   const auto count = static_cast<std::uint64_t>(std::ranges::count_if(nids_, reached));
-  PLNET_CHECK(count > 0, "the site's reader looks for a way");
+  PLNET_CHECK(count > 0, "the reader of the site has checked for a route");
   std::uint64_t place = random.below(count);
   for (const Nid& nid : nids_) {
     if (reached(nid) && place-- == 0) return nid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is given up on purpose, so that no destructor asserts on a state that is known to be wrong.
+// Leaks objects on purpose, so that no destructor asserts on a state that is known to be wrong.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace plnet::sim {
 
-// It and what it holds are no leak.
+// The object and its members are no leak for LeakSanitizer.
 template <class T>
 void leave_for_ever(std::unique_ptr<T>& thing) {
   [[maybe_unused]] const T* const left = thing.release();

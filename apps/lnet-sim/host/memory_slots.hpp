@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The payload memory of a node: equal slots, each for one descriptor. A slot that is given back is
-// filled with poison and looked at again before it is used: who wrote there meanwhile wrote to
-// memory that LNet had said is free.
+// The payload memory of a node: equal slots, each for one descriptor. A released slot is filled
+// with poison and checked before its next use: a change means a write to memory that LNet had
+// declared free.
 #pragma once
 
 #include <array>
@@ -17,21 +17,21 @@ class MemorySlots {
  public:
   static constexpr std::size_t kFragments = 3;
 
-  // `at`: count * bytes of memory. Every use of a slot has poison of its own, from `salt`.
+  // `at`: count * bytes of memory. Every use of a slot has its own poison, derived from `salt`.
   MemorySlots(drivers::LazyMemory& lazy, const ArenaTable& arenas, BufferAddress at,
               std::uint32_t bytes, std::size_t count, std::uint64_t salt);
 
   // kNone: all are in use.
   [[nodiscard]] std::uint32_t take();
   void give(std::uint32_t slot, bool poison);
-  // What take() found in the slot that it gave out last.
+  // The result of the check in the last take().
   [[nodiscard]] bool clean() const { return clean_; }
 
-  // The first `length` bytes, in one piece or in several.
+  // The first `length` bytes, in one piece or several.
   [[nodiscard]] std::span<const Fragment> fragments(std::uint32_t slot, std::uint32_t length,
                                                     bool scattered);
   void fill(std::uint32_t slot, std::uint32_t length, const drivers::PatternRun& run);
-  // Whether the run lies at `offset` of the slot.
+  // True if the slot has this content at `offset`.
   [[nodiscard]] bool holds(std::uint32_t slot, std::uint32_t offset,
                            const drivers::PatternRun& run) const;
 

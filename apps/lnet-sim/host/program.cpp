@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is begun and laid open; program_events.cpp judges what comes of it.
+// Operations and their descriptors; program_events.cpp checks their events.
 #include "apps/lnet-sim/host/program.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr Duration kRetry = std::chrono::milliseconds(1);
 constexpr Duration kLazyDelayMax = std::chrono::milliseconds(3);
 constexpr Duration kUnlinkDelayMax = std::chrono::microseconds(60);
 constexpr std::int32_t kWildcardUses = 5;
-// Of a shard, of those who ping and discover: usually no more.
+// Descriptors of a shard for pings and discovery; the usual maximum.
 constexpr std::size_t kOtherDescriptors = 64;
 
 std::uint64_t content_of(std::uint32_t node, unsigned shard) {
@@ -72,8 +72,8 @@ void Program::start(Instant now) {
   }
 }
 
-// A PUT that began while this node was off may still wait in a router, whether or not its initiator
-// waits for it. With no entry for it on the lazy portal it would block its connection for ever.
+// A PUT that began while this node was off may still wait in a router, even if it has ended for its
+// initiator. Without a match entry on the lazy portal it would block its connection for ever.
 void Program::attach_for_late_ones(Instant now) {
   const auto attach_for_lazy = [&](const Operation& operation) {
     if (operation.story == Story::kPutLazy && operation.target == host_.number() &&
@@ -84,7 +84,7 @@ void Program::attach_for_late_ones(Instant now) {
   ledger_.for_each_open(attach_for_lazy);
 }
 
-// --- Timed things ---
+// --- Timed work ---
 
 void Program::later(Instant at, Deed deed, std::uint64_t id) {
   due_.push_back({at, deed, id});
@@ -164,7 +164,7 @@ Program::Record* Program::take_record(Record::Kind kind, std::uint32_t length) {
     return nullptr;
   }
   if (!host_.slots().clean())
-    ledger_.violate("memory was written to after its descriptor had gone");
+    ledger_.violate("memory was written to after its descriptor was unlinked");
   *record = Record{};
   record->kind = kind;
   record->live = true;
@@ -180,7 +180,7 @@ void Program::give_back(Record& record) {
   records_.give(&record);
 }
 
-// `md` without its memory and its user. False: the record is given back.
+// `md` without memory and user. False: the record has been released.
 bool Program::attach(Record& record, const MeSpec& me, MdSpec md) {
   md.fragments = host_.slots().fragments(record.slot, record.length, plan_.scattered);
   md.length = record.length;
@@ -216,7 +216,7 @@ bool Program::attach_single(std::uint64_t id, PortalId portal, const Nid& from,
               {.threshold = 1, .options = kMdPut | (truncate ? kMdTruncate : 0U)})) {
     return false;
   }
-  host_.ring(shard_);  // a lazy portal may have something for it
+  host_.ring(shard_);  // a lazy portal may have a message for it
   return true;
 }
 
@@ -241,7 +241,7 @@ void Program::unlink_all() {
   due_.clear();
   for (std::uint32_t i = 0; i < records_.capacity(); ++i) {
     if (!records_.is_lent(i) || !records_.at(i).live) continue;
-    const Record record = records_.at(i);  // may be gone when the call returns
+    const Record record = records_.at(i);  // may be released when the call returns
     if (record.kind == Record::Kind::kInitiator) {
       (void)lnet_.unlink(record.md);
     } else {
@@ -285,7 +285,7 @@ void Program::begin_some(Instant now) {
 
 bool Program::begin_one(Instant now) {
   World& world = host_.world();
-  // What LNet copies by itself it copies by hand: lazy memory is none for that.
+  // LNet copies loopback messages itself, so lazy memory cannot be used for them.
   const bool loopback = random_.below(100) < plan_.loopback_percent && !world.config.is_lazy();
   const std::uint32_t number =
       loopback ? host_.number() : world.layout.partner(host_.number(), random_);
@@ -319,7 +319,7 @@ Operation* Program::new_operation(Instant now) {
   return ledger_.begin(now + bound);
 }
 
-// The memory that an operation sends from or lands in. Null: no room.
+// The memory that an operation sends from or receives into. Null: no room.
 Program::Record* Program::bind_for(const Operation& operation, std::int32_t threshold) {
   Record* const record = take_record(Record::Kind::kInitiator, operation.length);
   if (record == nullptr) return nullptr;
@@ -352,7 +352,7 @@ bool Program::began(Record& record, const Result<void>& result) {
   return false;
 }
 
-// Lays open at the target what the PUT is for, unless something is wanted to be missing there.
+// Attaches the match entry of the PUT at the target, unless it is supposed to be missing.
 void Program::prepare_target(Operation& operation, PutSpec& put, Instant now) {
   Host& there = *host_.world().hosts[operation.target];
   if (operation.story == Story::kPutWildcard || there.state() == Host::State::kOff) return;

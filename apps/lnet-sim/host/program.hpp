@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What runs on a shard of a simulated node: lays memory open, puts, gets, unlinks at bad moments,
-// and holds every event against the ledger.
+// The program of a shard of a simulated node: attaches memory, puts, gets, unlinks at bad moments,
+// and checks every event against the ledger.
 #pragma once
 
 #include <array>
@@ -31,42 +31,42 @@ class Program final : public lnet::EventHandler {
   Program(Host& host, lnet::ShardId shard, unsigned operations, std::size_t records);
   ~Program() override;
 
-  // Attaches what stays attached, and begins.
+  // Attaches the permanent entries and begins.
   void start(Instant now);
-  // Timed things. Returns pieces of work.
+  // Does timed work. Returns the pieces of work.
   unsigned poll(Instant now);
   [[nodiscard]] Instant next_deadline() const {
     return due_.empty() ? Instant::max() : due_.front().at;
   }
-  // Everything that is attached or bound goes.
+  // Unlinks everything that is attached or bound.
   void unlink_all();
-  // Of messages of programs.
+  // True for portals of programs.
   [[nodiscard]] static bool is_portal(std::uint32_t portal) {
     return portal >= kWildcardPortal && portal <= kAfterPortal;
   }
-  // The operation that this descriptor is bound for; 0: none.
+  // The operation of this descriptor; 0: none.
   [[nodiscard]] std::uint64_t operation_of(const lnet::MdHandle& md) const;
   [[nodiscard]] bool empty() const { return records_.free_count() == records_.capacity(); }
   [[nodiscard]] unsigned left() const { return left_; }
 
   void on_event(const lnet::Event& event) override;
 
-  // For programs of other nodes: an entry for just this operation, now or at that time. False: no
-  // room.
+  // For programs of other nodes: attaches an entry for this operation only, now or at that time.
+  // False: no room.
   [[nodiscard]] bool attach_for(Operation& operation, const lnet::Nid& from, std::uint32_t room,
                                 bool truncate);
-  // The same, for the next stripe of an entry for several.
+  // The same, for the next stripe of an entry with several.
   [[nodiscard]] bool lay_open_stripe(Operation& operation);
   void attach_later(std::uint64_t id, Instant at);
   void unlink_later(std::uint64_t id, Instant at);
 
-  // When all is healed: memory for the others to put into and to get from, and one such operation
-  // with `there`. False: no room.
+  // After the site is healed: attaches memory for PUTs and GETs of others, and begins such an
+  // operation with `there`. False: no room.
   [[nodiscard]] bool lay_open_after();
   [[nodiscard]] bool begin_after(const Host& there, Story story, Instant now);
 
  private:
-  // What has been delivered to a stripe.
+  // A delivery into a stripe.
   struct Landed {
     std::uint64_t content = 0;
     std::uint32_t offset = 0;
@@ -77,10 +77,10 @@ class Program final : public lnet::EventHandler {
     enum class Kind : std::uint8_t { kInitiator, kWildcard, kSingle, kManaged, kSource, kAfter };
     Kind kind = Kind::kInitiator;
     bool live = false;
-    bool refused = false;  // its operation never began
+    bool refused = false;  // the call that began its operation refused it
     std::uint32_t slot = 0;
     std::uint32_t length = 0;
-    std::uint64_t id = 0;  // of the operation; kManaged: of the first
+    std::uint64_t id = 0;  // of the operation; kManaged: of the first one
     lnet::MdHandle md;
     lnet::MeHandle me;
     std::array<Landed, kStripes> landed;
@@ -131,7 +131,7 @@ class Program final : public lnet::EventHandler {
   const std::uint64_t content_;  // of the memory that others may get
   Random random_;
   Pool<Record> records_;
-  // By number of the descriptor.
+  // Indexed by descriptor.
   struct Bound {
     lnet::MdHandle md;
     std::uint64_t id = 0;
@@ -140,7 +140,7 @@ class Program final : public lnet::EventHandler {
   std::vector<Due> due_;  // a heap
   unsigned left_;
   unsigned under_way_ = 0;
-  Record* managed_ = nullptr;  // with the stripes that are handed out now
+  Record* managed_ = nullptr;  // the one with the stripes that are assigned now
   std::uint64_t managed_id_ = 0;
   unsigned stripes_out_ = kStripes;
   bool begin_scheduled_ = false;

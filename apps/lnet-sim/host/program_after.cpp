@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is begun when all is healed: short operations with memory that every node has open for them.
+// Operations after the site is healed: short ones, with memory that every node has attached for
+// them.
 #include <algorithm>
 
 #include "apps/lnet-sim/host/host.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The judge of events.
+// The checks of events.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -41,12 +41,12 @@ void Program::on_event(const Event& event) {
   }
 }
 
-// --- Where it was begun ---
+// --- Events at the initiator ---
 
 void Program::initiator_event(Record& record, const Event& event) {
   Operation* const operation = ledger_.find(record.id);
   if (operation == nullptr || operation->ended) {
-    return violate("an event of an operation that is over", operation, event);
+    return violate("an event of an operation that has ended", operation, event);
   }
   switch (event.kind) {
     case EventKind::kSend:
@@ -56,19 +56,19 @@ void Program::initiator_event(Record& record, const Event& event) {
       break;
     case EventKind::kAck:
       if (operation->answered || !operation->ack_wanted || is_get(operation->story)) {
-        violate("an ACK that nobody waits for", operation, event);
+        violate("an unexpected ACK", operation, event);
       }
       operation->answered = event.status.has_value();
       if (!event.status) break;
       ++ledger_.tally().acknowledged;
       if (!operation->delivered) violate("acknowledged, not delivered", operation, event);
       if (event.accepted_length != std::min(operation->length, operation->room)) {
-        violate("the ACK tells another length", operation, event);
+        violate("the ACK has another length", operation, event);
       }
       break;
     case EventKind::kReply:
       if (operation->answered || !is_get(operation->story)) {
-        violate("a REPLY that nobody waits for", operation, event);
+        violate("an unexpected REPLY", operation, event);
       }
       operation->answered = event.status.has_value();
       if (event.status) check_reply(record, *operation, event);
@@ -120,7 +120,7 @@ void Program::operation_over(Record& record, Operation& operation) {
   }
 }
 
-// --- Where it arrives ---
+// --- Events at the target ---
 
 void Program::target_event(Record& record, const Event& event) {
   if (event.kind == EventKind::kPut) {
@@ -130,7 +130,7 @@ void Program::target_event(Record& record, const Event& event) {
     } else if (record.kind == Record::Kind::kSource) {
       violate("a PUT into memory to get from", operation, event);
     } else if (operation == nullptr) {
-      violate("a PUT that nobody began, or that was delivered before", operation, event);
+      violate("a PUT that was never begun, or was delivered before", operation, event);
     } else {
       check_put(record, *operation, event);
     }
@@ -163,19 +163,19 @@ void Program::check_put(Record& record, Operation& operation, const Event& event
       event.match_bits != operation.entry) {
     violate("delivered to the wrong MD", &operation, event);
   }
-  // A wildcard's offset is its own affair: what lies there tells.
+  // A wildcard entry chooses the offset itself; the content identifies the operation.
   if (!wildcard && event.offset != operation.offset) {
     violate("delivered at another offset", &operation, event);
   }
   if (!world.hosts[operation.initiator]->has(event.initiator.nid) ||
       !world.hosts[operation.initiator]->has(event.source.nid)) {
-    violate("delivered in another's name", &operation, event);
+    violate("delivered with another node as the initiator", &operation, event);
   }
   const std::uint32_t length = std::min(operation.length, operation.room);
   if (event.requested_length != operation.length || event.accepted_length != length) {
     violate("delivered with another length", &operation, event);
   } else if (after) {
-    // All of them land in the same place: what lies there may be another's already.
+    // All of them land at the same place: the content may already belong to another operation.
   } else if (!host_.slots().holds(record.slot, event.offset, {operation.content, 0, length})) {
     violate("delivered corrupted", &operation, event);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors whose offsets come from afar: one for several PUTs, each into a stripe of its own.
+// Descriptors with offsets of the initiators: one for several PUTs, each into its own stripe.
 #include <algorithm>
 #include <span>
 
@@ -26,7 +26,7 @@ bool Program::lay_open_stripe(Operation& operation) {
       return false;
     }
   }
-  // Anywhere in its stripe; in the last one it may reach past the end, and is cut.
+  // At any offset of its stripe; in the last stripe it may exceed the end and is truncated.
   const bool last = stripes_out_ + 1 == kStripes;
   const std::uint32_t slack = last ? stripe : stripe - std::min(stripe, operation.length) + 1;
   operation.entry = managed_id_;
@@ -36,7 +36,7 @@ bool Program::lay_open_stripe(Operation& operation) {
   return true;
 }
 
-// The bytes of each are where they were put: nobody's offset led into the stripe of another.
+// Each PUT's bytes are in its own stripe, so no offset led into another one.
 void Program::check_stripes(const Record& record) {
   for (const Landed& each : std::span(record.landed).first(record.landed_count)) {
     if (!host_.slots().holds(record.slot, each.offset, {each.content, 0, each.length})) {

@@ -8,7 +8,7 @@ namespace plnet::sim {
 
 using namespace lnet;
 
-// --- What arrives ---
+// --- Messages that arrive ---
 
 RxDecision Tap::on_header(const RxOffer& offer) {
   WireTally& wire = books_.wire;
@@ -40,7 +40,7 @@ RxDecision Tap::on_header(const RxOffer& offer) {
 
 void Tap::decided(RxHandle rx, const RxDecision& decision) {
   OpenReceive* const receive = open_.find(rx);
-  if (receive == nullptr || !receive->parked) return;  // gone meanwhile
+  if (receive == nullptr || !receive->parked) return;  // ended meanwhile
   receive->parked = false;
   if (decision.verdict != RxVerdict::kReceive) refuse(*receive, decision.verdict);
 }
@@ -53,7 +53,7 @@ void Tap::refuse(OpenReceive& receive, RxVerdict verdict) {
   end(receive, rejected ? &ReceiveTally::rejected : &ReceiveTally::dropped);
 }
 
-// What is received is not at its end yet, and counters say more of all others.
+// A received message has not reached its end yet; all others end with a counter.
 void Tap::end(OpenReceive& receive, Ends how) {
   receive.live = false;
   ++(books_.life.all.*how);
@@ -86,7 +86,7 @@ void Tap::look_at_answer(const MessageHeader& header) {
   if (md && md->shard != place_.shard) ++books_.wire.answer_away;
 }
 
-// --- What leaves ---
+// --- Messages that leave ---
 
 void Tap::handed(const Transmit& transmit) {
   const Nid& hop = transmit.next_hop->nid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between an LND and the core: sees every message that comes up, what is decided of it and how it
-// ends, and every message that goes down and its end. Counts them, and notices which of the ways
-// across shards a run has taken.
+// Between an LND and the core: observes every incoming message, the decision about it and its end,
+// and every outgoing message and its end. Counts them, and notes which of the paths between shards
+// a run has used.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +19,34 @@ namespace plnet::sim {
 
 struct WireTally {
   std::uint64_t offered = 0;
-  std::uint64_t received = 0;  // well
+  std::uint64_t received = 0;  // successfully
   std::uint64_t receive_failed = 0;
-  std::uint64_t kept = 0;     // of those received: left in the network's hands at first
+  std::uint64_t kept = 0;     // of those received: first left in the network's buffers
   std::uint64_t dropped = 0;  // at once, or after they were parked
   std::uint64_t rejected = 0;
   std::uint64_t parked = 0;
   std::uint64_t gone = 0;
-  std::uint64_t sent = 0;  // well
+  std::uint64_t sent = 0;  // successfully
   std::uint64_t send_failed = 0;
   std::uint64_t quarantined = 0;
   std::uint64_t released = 0;     // from quarantine
-  std::uint64_t answer_away = 0;  // ACK or REPLY came to another shard than its MD's
+  std::uint64_t answer_away = 0;  // ACK or REPLY arrived on another shard than that of its MD
   std::uint64_t second_nid = 0;   // to or from another NID than a node's first
-  std::uint64_t relayed = 0;      // sent well, for others
+  std::uint64_t relayed = 0;      // sent successfully, for other nodes
   std::uint64_t relayed_twice = 0;
 };
 
 class Tap final : public lnet::LndUpcalls {
  public:
-  // Whose it is.
+  // The node and interface of a tap.
   struct Place {
     std::uint32_t node = 0;
     lnet::ShardId shard = 0;
     std::uint64_t cookie = 0;
     bool second = false;             // not of its first NID
-    std::size_t receives_usual = 0;  // open at a time
+    std::size_t receives_usual = 0;  // open at the same time
   };
-  // What it tells, of the whole site and of the node's life.
+  // The counts that it updates: of the whole site and of the node's incarnation.
   struct Books {
     WireTally& wire;
     RelayTally& life;
@@ -59,11 +59,11 @@ class Tap final : public lnet::LndUpcalls {
   Tap(lnet::LndUpcalls& above, const Books& books, const Place& place)
       : above_(above), books_(books), place_(place), open_(place.receives_usual) {}
 
-  // --- Down ---
+  // --- Downwards ---
   void handed(const lnet::Transmit& transmit);
   void decided(lnet::RxHandle rx, const lnet::RxDecision& decision);
 
-  // --- Up ---
+  // --- Upwards ---
   lnet::RxDecision on_header(const lnet::RxOffer& offer) override;
   void on_headers_ahead(std::span<const lnet::HeaderAhead> next) override {
     above_.on_headers_ahead(next);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An LND as the core sees it, with the tap of its upcalls beside it: what the core hands down, and
-// what it decides of parked messages, is seen there, too.
+// An LND as seen by the core, combined with the tap of its upcalls: the tap also sees messages from
+// the core and its decisions about parked messages.
 #pragma once
 
 #include <memory>

@@ -27,8 +27,8 @@ void Trails::began(Host& host, Instant now) {
   off_[host.number()] = false;
 }
 
-// The names that a message carries: a PUT says it in its header data, the others in the handle of
-// the initiator's descriptor.
+// The identification in a message: a PUT has it in its header data, others in the handle of the
+// initiator's descriptor.
 std::uint64_t Trails::operation_of(const MessageHeader& header) const {
   WireHandle handle;
   switch (header.type) {
@@ -45,7 +45,8 @@ std::uint64_t Trails::operation_of(const MessageHeader& header) const {
   const std::uint64_t life = handle.interface_cookie - first_cookie_;
   if (life >= lives_.size()) return 0;
   Host& host = *lives_[life];
-  const auto md = decode_handle(handle, host.cookie());  // it may be in another life by now
+  // the host may be in another incarnation by now
+  const auto md = decode_handle(handle, host.cookie());
   if (!md || host.state() == Host::State::kOff || md->shard >= host.shards()) return 0;
   return host.program(md->shard).operation_of(*md);
 }
@@ -65,7 +66,7 @@ bool Trails::is_exposed(std::uint32_t hop, Instant now) const {
   return off_[hop] || (back_[hop] != kNever && now - back_[hop] <= stale_);
 }
 
-// Its arrival may have been seen before.
+// Its arrival may already have been noted.
 void Trails::sent(std::uint64_t id, std::uint32_t node, bool well, Instant now) {
   Operation* const operation = id == 0 ? nullptr : ledger_.find(id);
   if (operation == nullptr) return;

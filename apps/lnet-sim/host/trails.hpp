@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the message of each operation was last seen, on its way there or back: what is lost must
-// have been lost by something that happened there. A message ends with a counter at some node, or
-// in a node that lost power, or on its way between two of which one has lost a connection since.
+// The last known place of each operation's message, in both directions: a loss must have a cause at
+// that place. A message ends with a counter at some node, or in a node that lost power, or between
+// two nodes of which one has lost a connection since.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ class Host;
 
 class Trails {
  public:
-  // `stale`: for how long after a node is back others may send over connections to its last life.
-  // They find out when they send something: TCP takes it, and a reset comes back.
+  // `stale`: the time after a node's return during which others may send over connections to its
+  // last incarnation. They notice only when they send: TCP accepts the bytes, and a reset comes
+  // back.
   Trails(Ledger& ledger, std::uint32_t nodes, Duration stale)
       : ledger_(ledger),
         stale_(stale),
@@ -30,34 +31,35 @@ class Trails {
         back_(nodes, kNever),
         relays_failed_(nodes) {}
 
-  // A node begins a life, whose cookies are given one after another.
+  // A node begins an incarnation; cookies are assigned in sequence.
   void began(Host& host, Instant now);
-  // Whose message it is: an id of the ledger's; 0: of no program's.
+  // The operation of a message: an id of the ledger's; 0: not from a program.
   [[nodiscard]] std::uint64_t operation_of(const lnet::MessageHeader& header) const;
 
-  // The LND of `node` has got the message, and has sent it, or not.
+  // The LND of `node` got the message; it has sent it, or failed to.
   void handed(std::uint64_t id, std::uint32_t node, const lnet::Nid& hop, Instant now);
   void sent(std::uint64_t id, std::uint32_t node, bool well, Instant now);
   void arrived(std::uint64_t id, std::uint32_t node);
-  // The LND of a router has not sent on a message of others.
+  // The LND of a router failed to send a message of another node.
   void relay_failed(std::uint32_t node) { ++relays_failed_[node]; }
-  // It goes no further, and a counter says why.
+  // The message ended here, with a counted cause.
   void ended(std::uint64_t id, std::uint32_t node);
 
-  // A connection between the two is gone, or all of them.
+  // A connection between the two has ended, or all of them.
   void parted(std::uint32_t a, std::uint32_t b, Instant now);
-  // What was there or on its way there may be lost.
+  // Messages at the node, or under way to it, may be lost.
   void lost_power(std::uint32_t node, Instant now);
 
-  // From now on operations that fail are looked at, which may cost the heap something.
+  // From now on failed operations are checked, which may allocate from the heap.
   void watch_failures() { watches_failures_ = true; }
-  // An operation has failed: held against those that were by way of a node that lost power.
+  // An operation has failed: it must have passed a node that lost power.
   void failed(const Operation& operation);
-  // The first that was not, or empty.
+  // The first failed operation that did not, or empty.
   [[nodiscard]] const std::string& failed_elsewhere() const { return failed_elsewhere_; }
-  // The first PUT that was lost without a cause, or empty. `forward_failed`: what the core of each
-  // node has counted of messages of others that it had received. What no LND was given of them,
-  // since the next hop was gone before its turn came, vanishes here in the router: so many may.
+  // The first PUT that was lost without a cause, or empty. `forward_failed`: for each node, the
+  // core's count of messages of others that were received but not forwarded. Messages that no LND
+  // got, since the next hop was removed first, end unseen in the router: as many losses are
+  // allowed.
   [[nodiscard]] std::string without_cause(std::span<const std::uint64_t> forward_failed);
 
  private:
@@ -70,11 +72,12 @@ class Trails {
   Ledger& ledger_;
   const Duration stale_;
   std::uint64_t first_cookie_ = 0;
-  std::vector<Host*> lives_;                  // by cookie
-  std::vector<Instant> parted_;               // by node: the last time
-  std::vector<bool> off_;                     // by node
-  std::vector<Instant> back_;                 // by node: since when, if it was off before
-  std::vector<std::uint64_t> relays_failed_;  // by node, in its LNDs
+  std::vector<Host*> lives_;                  // indexed by cookie
+  std::vector<Instant> parted_;               // indexed by node: the last time
+  std::vector<bool> off_;                     // indexed by node
+  std::vector<Instant> back_;                 // indexed by node: the time of its return, if it was
+                                              // off before
+  std::vector<std::uint64_t> relays_failed_;  // indexed by node, in its LNDs
   bool watches_failures_ = false;
   std::string failed_elsewhere_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who cannot reach whom just now, and who only slowly. Faults overlap: what two of them have cut is
-// joined when both are over.
+// The pairs of nodes that are cut or slow now. Faults overlap: a pair is joined when all its faults
+// have ended.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class Cuts {
     slow_.erase(at);
     reset_links(a, b);
   }
-  // All of them are over.
+  // Ends all faults.
   void heal() {
     for (const auto& [pair, count] : cuts_)
       network_.unblock(pair.first, pair.second);
@@ -61,7 +61,7 @@ class Cuts {
 
  private:
   using Pair = std::pair<HostId, HostId>;
-  // A message of a MiB takes seconds, a ping does not.
+  // A message of 1 MiB takes seconds, a ping does not.
   static constexpr drivers::LinkShape kSlow{.latency_min = std::chrono::milliseconds(30),
                                             .latency_spread = std::chrono::milliseconds(30),
                                             .bytes_per_second = 300'000};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A network of a site, and what a node has of all networks of one kind: the LNDs of its interfaces
-// and the simulated devices below them. A folder each for what the kinds differ in; nobody else
-// names them.
+// A network of a site, and a node's part of all networks of one kind: the LNDs of its interfaces
+// and the simulated devices below them. Each kind has a folder for its specifics; no other code
+// names a kind.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace plnet::sim {
 // Counts of LNDs and devices, by object and counter: "lnd_kfi.timeouts".
 using NetCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
-// The simulated transports that all networks of a site share.
+// The simulated transports of all networks of a site.
 struct Wires {
   drivers::SimNetwork& network;
   drivers::SimStreamFabric& streams;
@@ -33,16 +33,16 @@ struct Wires {
   drivers::LazyMemory& lazy;
 };
 
-// A network's part that all nodes share. Cables are named by the interfaces that they belong to.
+// The part of a network that all nodes share. A cable is identified by its interface.
 class Network {
  public:
   virtual ~Network() = default;
 
-  // Moves a cable to a port where nobody was, or swaps two. False: one of them is not there or not
-  // at home, or there are no cables.
+  // Moves a cable to a free port, or swaps two. False: one of them is missing or not at home, or
+  // the network has no cables.
   virtual bool move(const lnet::Nid& /*nid*/) { return false; }
   virtual bool swap(const lnet::Nid& /*a*/, const lnet::Nid& /*b*/) { return false; }
-  // With whom it was swapped, too.
+  // Undoes a move, or a swap for both cables.
   virtual void put_back(const lnet::Nid& /*nid*/) {}
 };
 [[nodiscard]] std::unique_ptr<Network> make_network(NetKind kind, const Wires& wires);
@@ -51,12 +51,12 @@ struct NetInterface {
   lnet::Nid nid;
   const NetPlan* plan = nullptr;
   Network* network = nullptr;
-  std::size_t number = 0;  // of the node's
-  std::size_t peers = 0;   // interfaces of others that it may have to do with
+  std::size_t number = 0;  // number within the node
+  std::size_t peers = 0;   // number of interfaces of possible peers
   BufferAddress memory{};  // memory_bytes() for its LNDs
 };
 
-// Limits that all interfaces of a node have to provide for.
+// Limits for all interfaces of a node.
 struct NetLimits {
   unsigned shards = 1;      // of the node
   unsigned shards_max = 1;  // of any peer
@@ -74,51 +74,51 @@ struct NodeNetSetup {
   const ArenaTable& arenas;
   NetLimits limits;
   std::uint64_t seed = 1;  // of the site
-  std::uint32_t life = 0;  // of the node: later ones are higher
+  std::uint32_t life = 0;  // incarnation number of the node, increasing
   bool is_lazy = false;    // some payload is described, not stored
   bool has_faults = true;
   Instant start{};
 };
 
-// For one life of a node. Interfaces are named by their numbers.
+// For one incarnation of a node. Interfaces are identified by their numbers.
 class NodeNet {
  public:
   virtual ~NodeNet() = default;
 
-  // Once, before the first LND.
+  // Call once, before the first LND.
   virtual void set_node(lnet::Node& /*node*/) {}
   // CPTs of the interface; empty: all.
   [[nodiscard]] virtual std::vector<std::uint16_t> cpts_of(const NetInterface& /*of*/) const {
     return {};
   }
-  // Messages of its LND on a shard that are being received at a time, usually.
+  // The usual number of messages that its LND receives at the same time on a shard.
   [[nodiscard]] virtual std::size_t receives_usual(const NetInterface& /*of*/) const { return 0; }
   // The node owns the LND; it is used until close().
   [[nodiscard]] virtual std::unique_ptr<lnet::Lnd> make_lnd(const NetInterface& of,
                                                             const lnet::Ni& ni,
                                                             lnet::LndUpcalls& core,
                                                             lnet::ShardId shard) = 0;
-  // Others may connect to this interface, once all shards know it.
+  // Other nodes may connect to this interface; called when all shards know it.
   virtual void listen(const NetInterface& /*at*/) {}
   // Accepts no more connections.
   virtual void shut_down() {}
   // No incoming connection is being accepted.
   [[nodiscard]] virtual bool idle() { return true; }
-  // The drivers go. The LNDs must be idle.
+  // Destroys the drivers. The LNDs must be idle.
   virtual void close() {}
 
   virtual unsigned poll(lnet::ShardId shard, Instant now) = 0;
-  // Of faults and timers; what arrives rings.
+  // The next fault or timer; arriving messages ring the doorbell.
   [[nodiscard]] virtual Instant next_deadline(lnet::ShardId shard) = 0;
-  // No new faults.
+  // Ends all faults.
   virtual void calm() = 0;
-  // As the kernel says, or the NIC, when a link goes down or comes up. `held`: it is up, and counts
-  // as down for a while.
+  // A link's change as reported by the kernel or the NIC. `held`: it is up, but counts as down for
+  // a while.
   virtual void set_link(const NetInterface& of, bool up, bool held) = 0;
-  // The NIC turns every request away. False: there is none.
+  // The NIC rejects every request. False: there is no NIC.
   virtual bool set_nack_storm(const NetInterface& /*of*/, bool /*on*/) { return false; }
 
-  [[nodiscard]] virtual std::uint64_t faults() const = 0;  // that happened
+  [[nodiscard]] virtual std::uint64_t faults() const = 0;  // faults so far
   [[nodiscard]] virtual std::uint64_t connections_lost() const { return 0; }
   // Messages of peers that no correct node sends.
   [[nodiscard]] virtual std::uint64_t protocol_errors() const = 0;
@@ -126,7 +126,7 @@ class NodeNet {
 };
 [[nodiscard]] std::unique_ptr<NodeNet> make_node_net(NetKind kind, const NodeNetSetup& setup);
 
-// Names a counter that must stay 0 and does not; empty if there is none.
+// Names a counter that must be 0 but is not; empty if there is none.
 [[nodiscard]] std::string what_is_wrong(const NetCounts& counts);
 
 }  // namespace plnet::sim

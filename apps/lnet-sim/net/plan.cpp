@@ -35,7 +35,7 @@ constexpr NetTraits kKfi{.name = "kfi",
 struct Choice {
   Fault fault;
   Direction direction;
-  bool breaks;  // a connection: seldom, else nothing is ever sent whole
+  bool breaks;  // breaks a connection: rare, otherwise no message would be sent completely
 };
 constexpr std::array kStreamChoices{
     Choice{Fault::kDelay, Direction::kTx, false}, Choice{Fault::kDelay, Direction::kRx, false},
@@ -60,7 +60,7 @@ const NetTraits& traits_of(NetKind kind) {
 
 Nid nid_of(const NetPlan& net, unsigned number, unsigned interface, std::uint32_t node) {
   const NetTraits& traits = traits_of(net.kind);
-  // A NIC's address has 20 bits, and may be another one while its cable is moved (KfiFabric).
+  // A NIC's address has 20 bits, and changes while its cable is moved (KfiFabric).
   const std::uint32_t address = traits.has_cables
                                     ? interface << 16 | (node + 1)
                                     : 10U << 24 | (number * 8 + interface) << 16 | (node + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether all that a simulated node had is home again.
+// Checks that all objects of a simulated node have returned.
 #pragma once
 
 #include <string>
@@ -8,8 +8,7 @@
 
 namespace plnet::sim {
 
-// The first thing of LNet's that is not, by shard; empty: all is. Of a node whose shards stand
-// still.
+// The first missing object of LNet, by shard; empty: none. For a node whose shards stand still.
 [[nodiscard]] std::string what_is_missing(const lnet::Node& node);
 
 }  // namespace plnet::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of a simulated node's coordinator: room for exactly the peers that the site can have.
+// Limits of a simulated node's coordinator: room for exactly the possible peers of the site.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace plnet::sim {
 
-// `exchanges`: pings and pushes of its own at a time.
+// `exchanges`: own pings and pushes at the same time.
 [[nodiscard]] inline lnet::CoordinatorLimits coordinator_limits(std::size_t peers,
                                                                 std::size_t exchanges) {
   lnet::CoordinatorLimits limits;

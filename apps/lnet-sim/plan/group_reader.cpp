@@ -13,7 +13,7 @@ namespace plnet::sim {
 
 namespace {
 
-// Of one class, of a node: more would only cost memory.
+// Buffers of one class in a node: more would only cost memory.
 constexpr std::uint64_t kBuffersMax = 65'536;
 constexpr std::uint64_t kNodesMax = 65'000;
 

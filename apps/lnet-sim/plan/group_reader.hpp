@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The groups of a site file: nodes that are alike. They name networks and each other, so that what
-// the names mean is found out when all of the file has been read.
+// The groups of a site file: sets of equal nodes. They refer to networks and groups by name, and
+// the names are resolved after the whole file has been read.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ class GroupReader {
   GroupReader(KeyReader& keys, ConfigErrors& errors) : keys_(keys), errors_(errors) {}
 
   void read(const YamlNode& node);
-  // Puts the groups into the site, whose networks are known. Says what does not fit together.
+  // Adds the groups to the site, whose networks are known. Reports inconsistencies.
   void finish(SiteConfig& site);
 
  private:
   static constexpr std::uint64_t kGroupsMax = 64;
 
   void read_route(const YamlNode& node, std::size_t group);
-  // The number of what has this name, by which it is looked for when all is read.
+  // Records a name, which is resolved to its number at the end.
   template <class Named>
   void name(const YamlNode& node, const std::vector<Named>& all, unsigned& out);
   void check_route(const SiteConfig& site, const YamlNode& at, const GroupPlan& group,

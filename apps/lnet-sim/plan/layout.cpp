@@ -94,7 +94,7 @@ std::vector<RouteSetup> Layout::routes_of(std::uint32_t node) const {
   return routes;
 }
 
-// --- Who deals with whom ---
+// --- Relations of nodes ---
 
 bool Layout::begins_anything(std::uint32_t node) const {
   return !group_of(node).talks_to.empty();
@@ -119,7 +119,7 @@ std::uint32_t Layout::partner(std::uint32_t node, Random& random) const {
   if (partners == 0 || partners >= others) {
     place = random.below(others);
   } else {
-    // The distances grow, so that neighbours in the network are no neighbours in memory.
+    // The distances grow, so that neighbours in the network are not neighbours in memory.
     std::uint64_t distance = 1;
     for (std::uint64_t i = random.below(partners); i > 0; --i)
       distance = distance * 7 + 3;
@@ -185,7 +185,7 @@ std::size_t Layout::count_peers(std::uint32_t node, NidsOf&& nids_of) const {
   for (unsigned group = 0; group < groups_.size(); ++group) {
     if (!groups_[own].router && !deals_with(own, group)) continue;
     std::size_t nodes = groups_[group].nodes;
-    // Each talks to a few of its own kind, and as many of those to it.
+    // Each node talks to a few of its kind, and the same number to it.
     if (config_.groups.empty() && config_.traffic.partners > 0) {
       nodes = std::min<std::size_t>(nodes, 2 * config_.traffic.partners + 2);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is where in a site: which nodes are of which group, on which networks, who talks to whom, and
-// by whose means. A site without groups is one group on all networks.
+// The structure of a site: the group and the networks of each node, its partners, and the gateways
+// to them. A site without groups is one group on all networks.
 #pragma once
 
 #include <cstddef>
@@ -32,23 +32,23 @@ class Layout {
     return (nid.address32() & 0xffff) - 1;
   }
   [[nodiscard]] bool is_on(std::uint32_t node, lnet::NetId net) const;
-  // On a network of the node's, or a route of its leads there.
+  // The node is on the network or has a route to it.
   [[nodiscard]] bool has_way(std::uint32_t node, lnet::NetId net) const;
-  // What the node is started with: one for each gateway and network.
+  // The initial routes of the node: one for each gateway and network.
   [[nodiscard]] std::vector<lnet::RouteSetup> routes_of(std::uint32_t node) const;
 
-  // Whom the node begins an operation with; itself: with nobody.
+  // The target of the node's next operation; the node itself: none.
   [[nodiscard]] std::uint32_t partner(std::uint32_t node, Random& random) const;
-  // All of those.
+  // All possible targets.
   [[nodiscard]] std::vector<std::uint32_t> partners(std::uint32_t node) const;
   [[nodiscard]] bool begins_anything(std::uint32_t node) const;
-  // Somebody with whom it has to do directly; itself: nobody was found.
+  // A random neighbour (see are_neighbours()); the node itself: none found.
   [[nodiscard]] std::uint32_t neighbour(std::uint32_t node, Random& random) const;
-  // They have to do with each other directly.
+  // The two nodes exchange messages directly.
   [[nodiscard]] bool are_neighbours(std::uint32_t a, std::uint32_t b) const;
-  // Interfaces of nodes that it may ever know of.
+  // Interfaces of other nodes that it may ever know.
   [[nodiscard]] std::size_t peer_nis(std::uint32_t node) const;
-  // Of those, on this network.
+  // Of those, the ones on this network.
   [[nodiscard]] std::size_t peer_nis(std::uint32_t node, unsigned net) const;
 
  private:
@@ -61,8 +61,8 @@ class Layout {
 
   const SiteConfig& config_;
   std::vector<GroupPlan> groups_;
-  std::vector<std::uint32_t> firsts_;         // node of each group
-  std::vector<std::uint32_t> group_numbers_;  // by node
+  std::vector<std::uint32_t> firsts_;         // first node of each group
+  std::vector<std::uint32_t> group_numbers_;  // indexed by node
   bool has_routers_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What befalls a router of a site, by kinds, and how often it did.
+// Faults of a router of a site, by kind, and their counts.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 namespace plnet::sim {
 
 enum class Mishap : std::uint8_t {
-  kCrash,       // it, or a neighbour, loses power and comes back
-  kFlap,        // of a link of its own, or of a neighbour's
-  kPartition,   // it and a neighbour lose sight of each other
-  kOneWay,      // one of the two does
-  kSlow,        // what is between it and a neighbour takes long
-  kPeerDelete,  // it deletes a neighbour, or a neighbour deletes it
-  kExhaustion,  // messages wait because its buffers are all in use
+  kCrash,       // the router, or a neighbour, loses power and comes back
+  kFlap,        // of one of its links, or of a neighbour's
+  kPartition,   // the router and a neighbour cannot reach each other
+  kOneWay,      // one of the two cannot reach the other
+  kSlow,        // the path to a neighbour is slow
+  kPeerDelete,  // the router deletes a neighbour, or is deleted by one
+  kExhaustion,  // messages wait because all its buffers are in use
   kDrain,
 };
 inline constexpr std::size_t kMishaps = 8;
@@ -28,14 +28,14 @@ inline constexpr std::array<std::string_view, kMishaps> kMishapNames{
   return kMishapNames[static_cast<std::size_t>(mishap)];
 }
 
-// Of all routers, each for itself: a neighbour's crash is one of every router that it deals with.
+// Sums over the routers: a neighbour's crash counts for each router that it deals with.
 class MishapTally {
  public:
   void add(Mishap one) { ++seen_[at(one)]; }
   void add(Mishap one, Mishap other) { ++pair_of(one, other); }
 
   [[nodiscard]] std::uint64_t seen(Mishap one) const { return seen_[at(one)]; }
-  // How often the second of them began while the first one lasted.
+  // How often one of them began while the other lasted.
   [[nodiscard]] std::uint64_t together(Mishap one, Mishap other) const {
     return together_[std::min(at(one), at(other))][std::max(at(one), at(other))];
   }

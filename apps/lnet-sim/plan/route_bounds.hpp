@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For how long a route may be other than it should be, at most: what follows from how nodes look
-// after their gateways (lib/lnet/control/gateway_checks.hpp).
+// The longest time for which a route may be in the wrong state: it follows from the nodes' checks
+// of their gateways (lib/lnet/control/gateway_checks.hpp).
 //
-// I: alive_router_check_interval, T: router_ping_timeout, K: gateways are gone through once a
-// second. A check begins at the first look I after the one before it began, hence within I + K of
-// anything, and ends by an answer or, at the first look after its T, without one: within T + K.
-// All of it holds if T is longer than an LND holds on to a message that it cannot send: else pings
-// time out that wait behind one.
+// I: alive_router_check_interval, T: router_ping_timeout, K: gateways are visited once a second. A
+// check begins at the first visit I after the previous check began, hence within I + K of any
+// event. It ends with an answer or, at the first visit after T, without one: within T + K. This
+// requires that T is longer than an LND holds a message that it cannot send: otherwise pings time
+// out that wait behind one.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 
 namespace plnet::sim {
 
-// What a bystander knows of a route.
+// The correct state of a route, as the simulator knows it.
 enum class RouteTruth : std::uint8_t {
-  kUnknown,     // not enough
-  kUp,          // its gateway is there, forwards, and has the link that it needs
-  kGone,        // its gateway is off or cannot be reached; nobody says so
-  kLinkDown,    // its gateway says that its link on the other side is down
-  kNotRouting,  // its gateway says that it does not forward: it drains, or is about to begin
+  kUnknown,     // undecidable
+  kUp,          // the gateway runs, forwards, and has the necessary link
+  kGone,        // the gateway is off or unreachable; no message reports it
+  kLinkDown,    // the gateway reports that its link on the other side is down
+  kNotRouting,  // the gateway reports that it does not forward: it drains, or is about to begin
 };
 inline constexpr std::size_t kRouteTruths = 5;
 
@@ -36,15 +36,16 @@ class RouteBounds {
   // The last check was answered just before, the next one is not: I + K, then T + K.
   [[nodiscard]] Duration gone() const { return interval_ + timeout_ + 2 * kLook + kTurns; }
 
-  // The gateway pushes its news at once, but a push may be lost, and who takes none has to ask. The
-  // next check tells, and if it is not answered in time the route is down as well: as above.
+  // The gateway pushes its news at once, but a push may be lost, and a node that does not accept
+  // pushes has to ping. The next check reports the state, and without an answer in time the route
+  // is down as well: as above.
   [[nodiscard]] Duration told_down() const { return gone(); }
 
-  // A check that began before, in vain, ends: T + K, unless the next one is due later. That one
-  // begins at the look after: K. On its other network the gateway waits to be asked in the same
-  // way, before it is up there and the answer here says so: I + K. If the route has flapped two
-  // more have to say so: I + K each. Before all that a connection comes about again: TCP, and
-  // socklnd, try after as long again as they have tried in vain, so that is `away` at most.
+  // An earlier, unsuccessful check ends: T + K, unless the next one is due later. That one begins
+  // at the following visit: K. On its other network the gateway waits for checks in the same way,
+  // before it is up there and its answers here say so: I + K. If the route has flapped, two more
+  // answers are needed: I + K each. Before all that a connection must be established: TCP and
+  // socklnd retry after as long again as they have tried in vain, so that takes `away` at most.
   [[nodiscard]] Duration up(Duration away) const {
     return std::max(timeout_ + kLook, interval_) + kLook + 3 * (interval_ + kLook) + away + kTurns;
   }
@@ -62,7 +63,7 @@ class RouteBounds {
 
  private:
   static constexpr Duration kLook = std::chrono::seconds(1);
-  // Turns of shards that come late, and the way of a message.
+  // Late turns of shards, and the travel of a message.
   static constexpr Duration kTurns = std::chrono::milliseconds(200);
 
   const Duration interval_;

@@ -14,7 +14,7 @@ unsigned drawn(Random& random, std::uint64_t least, std::uint64_t most) {
 }
 
 // Group `i` < nets - 1 routes between networks i and i + 1; of the others, one is on each network.
-// From `from`, one of the group's own, to all that lie beyond on that side.
+// Adds routes from `from`, one of the group's networks, to all networks beyond on that side.
 void lead(GroupPlan& group, unsigned from, unsigned nets, bool onward, bool counted) {
   for (unsigned to = 0; to < nets; ++to) {
     if (onward ? to <= from : to >= from) continue;
@@ -76,7 +76,7 @@ void put_routers_into(SiteConfig& site, Random& random) {
   FaultPlan& faults = site.faults;
   if (random.chance(0.6)) faults.drains = drawn(random, 1, 3);
   if (random.chance(0.5)) faults.drains_in_trouble = faults.drains;
-  // Long enough for gateways to be missed and to be found again, or to be drained.
+  // Long enough for gateways to be detected as down and up again, or to be drained.
   site.time = std::chrono::milliseconds(random.between(200, faults.drains > 0 ? 20'000 : 6000));
   TrafficPlan& traffic = site.traffic;
   traffic.operations = drawn(random, 20, 60);
@@ -85,7 +85,7 @@ void put_routers_into(SiteConfig& site, Random& random) {
   site.gateways = {.check_interval_s = drawn(random, 1, 3),
                    .ping_timeout_s = site.lnd_timeout_s + drawn(random, 1, 5),
                    .check_before_use = random.chance(0.2)};
-  // An outage may be over before it is noticed, or last for twice as long as that takes.
+  // An outage may end before it is detected, or last twice as long as detection takes.
   if (random.chance(0.5)) faults.outage_max = 2 * RouteBounds(site.gateways).gone();
   if (random.chance(0.5)) faults.router_kills = drawn(random, 1, 2);
   if (random.chance(0.5)) faults.flaps = drawn(random, 1, 3);

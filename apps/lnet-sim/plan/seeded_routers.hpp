@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a site whose nodes are on different networks out of one where all are alike: two or three
-// networks in a row, routers between each and the next, and nodes that talk across. From the seed.
+// Converts a site of equal nodes to one with nodes on different networks: two or three networks in
+// a row, routers between each and the next, and nodes that talk across them. Drawn from the seed.
 #pragma once
 
 #include "apps/lnet-sim/plan/site_config.hpp"

@@ -33,7 +33,8 @@ SiteConfig SiteConfig::with_seed(std::uint64_t another) const {
 namespace {
 
 constexpr std::uint32_t kRealSizeMax = 1U << 15U;
-// Of all seeds. They have dice of their own, so that this may change and the others stay.
+// Share of all seeds. It has a generator of its own, so that a change leaves the other draws
+// unchanged.
 constexpr double kRouted = 0.25;
 
 }  // namespace
@@ -70,7 +71,7 @@ SiteConfig site_of_seed(std::uint64_t seed) {
   site.faults.outage = std::chrono::milliseconds(random.between(1, 4000));
   Random routed = Random(seed).fork("routed");
   if (routed.chance(kRouted)) put_routers_into(site, routed);
-  // A megabyte for each descriptor is too much to be real.
+  // 1 MiB for each descriptor is too much for real memory.
   site.lazy_memory = random.chance(0.5) || traffic.size_max > 1U << 14U;
   if (!site.is_lazy()) traffic.size_max = std::min(traffic.size_max, kRealSizeMax);
   site.discovery = random.chance(0.8);

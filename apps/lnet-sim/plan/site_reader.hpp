@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A site from YAML. Everything that is wrong is reported, with file, line and column.
+// Reads a site from YAML. Reports all errors with file, line and column.
 #pragma once
 
 #include <expected>

@@ -11,14 +11,14 @@ namespace {
 
 using runtime::Position;
 
-// Where a key of a mapping stands; the begin of the document for one that is not written down.
+// The position of a key in a mapping; the beginning of the document for a missing one.
 Position place_of(const YamlNode& document, std::string_view section, std::string_view key) {
   const YamlNode* const mapping = document.find(section);
   const YamlNode* const found = mapping == nullptr ? nullptr : mapping->find(key);
   return found == nullptr ? document.at : found->key_at;
 }
 
-// Ways of each group to each network that it goes by routers to.
+// Routes of each group to each network that it reaches by routers.
 unsigned gateways_to(const SiteConfig& site, const GroupPlan& group, unsigned net) {
   unsigned count = 0;
   for (const RoutePlan& route : group.routes) {
@@ -29,7 +29,7 @@ unsigned gateways_to(const SiteConfig& site, const GroupPlan& group, unsigned ne
   return count;
 }
 
-// Whoever goes by one of them has another. An operator drains no other: Site::has_second_way().
+// Every node that uses it has another router. Operators drain no others: Site::has_second_way().
 bool can_be_spared(const SiteConfig& site, unsigned router) {
   return std::ranges::all_of(site.groups, [&](const GroupPlan& group) {
     return std::ranges::all_of(group.routes, [&](const RoutePlan& route) {
@@ -116,7 +116,7 @@ void check_site(const SiteConfig& site, const YamlNode& document, ConfigErrors& 
                fmt::format("faults: moves and nack_storms need a net of `kind: {}`",
                            traits_of(wanted).name));
   }
-  // RouteBounds
+  // a precondition of RouteBounds
   const auto has_routes = [](const GroupPlan& group) { return !group.routes.empty(); };
   if (site.gateways.ping_timeout_s <= site.lnd_timeout_s &&
       std::ranges::any_of(site.groups, has_routes)) {

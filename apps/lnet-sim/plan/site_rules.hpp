@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys of a site file that are right alone and not together, or that would be without effect:
-// whoever writes a fault down is to get it.
+// Checks of keys that are valid alone but not together, or that would have no effect: every fault
+// in the file must be able to happen.
 #pragma once
 
 #include "apps/lnet-sim/plan/site_config.hpp"
@@ -8,7 +8,7 @@
 
 namespace plnet::sim {
 
-// Of a site that has been read from the document without an error.
+// Requires a site that was read from the document without an error.
 void check_site(const SiteConfig& site, const YamlNode& document, ConfigErrors& errors);
 
 }  // namespace plnet::sim

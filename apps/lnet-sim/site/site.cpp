@@ -14,10 +14,10 @@ using namespace lnet;
 namespace {
 
 constexpr Duration kStep = std::chrono::milliseconds(10);
-// A shard that says that something is due, and then has nothing to do, again and again, would keep
-// a CPU from sleeping. A few are what deadlines cost that are set sooner than needed.
+// A shard that repeatedly reports work that does not exist would keep a CPU from sleeping. Some
+// turns without work result from deadlines that are set too early.
 constexpr std::uint64_t kVainTurnsMax = 100;
-// Address space of a host's arena begins on bounds of 16 MiB.
+// Each host's arena begins at a multiple of 16 MiB of address space.
 constexpr std::uint64_t kArenaGranule = 1U << 24U;
 
 // Memory for the messages of the LNDs.
@@ -43,14 +43,14 @@ std::uint64_t address_space(const SiteConfig& config) {
   const std::uint64_t host = slots * (plan.size_max + 64ULL) + (64ULL << 20U);
   std::uint64_t routers = 0;
   for (const GroupPlan& group : config.groups) {
-    const BufferCounts more{{1, 1, 1}};  // each shard has one at least
+    const BufferCounts more{{1, 1, 1}};  // each shard has at least one
     const std::uint64_t least = RouterMemory::bytes(more) * Layout(config).shards_max();
     if (group.router) routers += group.nodes * (RouterMemory::bytes(group.buffers) + least);
   }
   return config.nodes * ((host / kArenaGranule + 1) * kArenaGranule) + routers + lnd_bytes(config);
 }
 
-// Nothing takes a message away in such a site, and every one has somewhere to go.
+// Such a site loses no message, and every message has a destination.
 bool loses_nothing(const SiteConfig& config) {
   const TrafficPlan& traffic = config.traffic;
   FaultPlan others = config.faults;
@@ -63,21 +63,22 @@ bool loses_nothing(const SiteConfig& config) {
          std::ranges::all_of(config.nets, [](const NetPlan& net) { return net.faults.count == 0; });
 }
 
-// But for nodes that lose power.
+// Ignores nodes that lose power.
 bool fails_only_by_kills(const SiteConfig& config) {
   SiteConfig without = config;
   without.faults.kills = without.faults.router_kills = 0;
   return loses_nothing(without);
 }
 
-// Who goes by a gateway asks it once in an interval, at looks a second apart; TCP has tried again
-// by then, after as long again as the node was off.
+// Users of a gateway check it once in an interval, at visits a second apart; TCP has retried by
+// then, after as long again as the node was off.
 Duration stale_for(const SiteConfig& config) {
   return std::chrono::seconds(config.gateways.check_interval_s + 1) +
          config.faults.longest_outage();
 }
 
-// An LND has a message for all its tries at a way that was disturbed, and is given it no longer.
+// The longest time that an LND tries to send a message on a disturbed path; the core gives it no
+// longer.
 Duration message_lasts(const SiteConfig& config) {
   return message_deadline({}, std::chrono::seconds(config.lnd_timeout_s), Parameters{})
       .time_since_epoch();
@@ -167,7 +168,7 @@ SiteReport Site::run() {
     });
   };
   const Instant end = loop_.now() + config_.time;
-  // Where there are gateways, whether they are missed is seen while they are away.
+  // With gateways, detection of their outages is checked while they last.
   const auto outages_over = [this] {
     return !layout_.has_routers() || loop_.now() >= outages_end_;
   };
@@ -188,7 +189,7 @@ bool Site::run_until(const std::function<bool()>& done, Duration limit) {
   return !ledger_.violated() && done();
 }
 
-// --- The end ---
+// --- The end of a run ---
 
 void Site::quiesce() {
   world_->stopping = true;
@@ -202,7 +203,7 @@ void Site::quiesce() {
   if (!run_until([this] { return ledger_.open() == 0; }, bound) && !ledger_.violated()) {
     return ledger_.violate("did not end: " + describe(ledger_, *ledger_.oldest()));
   }
-  // Messages that are still on their way arrive.
+  // Waits for messages that are under way.
   (void)run_until(all([](const Host& host) { return host.quiet(); }), std::chrono::seconds(10));
   if (layout_.has_routers()) await_routers();
   if (!ledger_.violated()) await_traffic();
@@ -219,18 +220,18 @@ void Site::quiesce() {
     const std::string missing = host->what_is_missing();
     if (!missing.empty()) return ledger_.violate("not home at the end: " + missing);
     const std::string wrong = host->what_is_unbalanced();
-    if (!wrong.empty()) return ledger_.violate("does not add up at the end: " + wrong);
+    if (!wrong.empty()) return ledger_.violate("mismatched counts at the end: " + wrong);
     if (!host->gone()) return ledger_.violate(fmt::format("node {} is not quiet", host->number()));
     if (const std::uint64_t vain = host->vain_turns_max(); vain > kVainTurnsMax) {
       return ledger_.violate(
-          fmt::format("node {} spins: {} turns in a row for nothing", host->number(), vain));
+          fmt::format("node {} spins: {} turns in a row without work", host->number(), vain));
     }
   }
   if (!over) return ledger_.violate("the site does not come to rest");
   check_balance();
 }
 
-// While all still run: what they give back when they end they would have given back anyway.
+// While all nodes still run: at their end they would return these objects anyway.
 void Site::await_routers() {
   std::string held;
   const auto is_home = [&] {
@@ -250,13 +251,14 @@ void Site::await_routers() {
     return true;
   };
   const Duration bound = std::chrono::seconds(2 * config_.transaction_timeout_s);
-  if (!run_until(is_home, bound)) return ledger_.violate("not home though all is calm: " + held);
+  if (!run_until(is_home, bound))
+    return ledger_.violate("not returned although all faults have ended: " + held);
   if (looking_) await_routes();
   watching_routes_ = false;
 }
 
-// Each is held to what is true until it is seen that it stays so. While connections break by
-// themselves there may never be such a moment: there has to be one at which all are right.
+// Waits until each route has been right for its bound. While connections break randomly that may
+// never happen; then one moment at which all routes are right is enough.
 void Site::await_routes() {
   if (!routes_) return;
   const auto are_right = [&] { return routes_->wrong().empty(); };
@@ -264,11 +266,11 @@ void Site::await_routes() {
   routes_->look(loop_.now());
   if (run_until(stay_right, routes_->patience())) return;
   if (!run_until(are_right, routes_->patience())) {
-    ledger_.violate("not right though all is calm: " + routes_->wrong());
+    ledger_.violate("not right although all faults have ended: " + routes_->wrong());
   }
 }
 
-// What was begun before has ended, and its figures are those of the run.
+// All earlier operations have ended, and these figures are those of the run.
 void Site::await_traffic() {
   traffic_ = ledger_.tally();
   traffic_->silent = ledger_.never_delivered();
@@ -277,23 +279,24 @@ void Site::await_traffic() {
                                [](const auto& host) { return host->state() == Host::State::kUp; });
   };
   if (!run_until(all_up, config_.faults.longest_outage() + std::chrono::minutes(1)))
-    return ledger_.violate("not all nodes are up though all is calm");
+    return ledger_.violate("not all nodes are up although all faults have ended");
   world_->after = std::make_unique<After>(*world_, loses_nothing(config_));
   After& after = *world_->after;
   if (const std::string what = after.begin(loop_.now()); !what.empty()) {
-    return ledger_.violate("no traffic though all is calm: " + what);
+    return ledger_.violate("no traffic although all faults have ended: " + what);
   }
   const auto over = [&] {
     after.step(loop_.now());
     return after.over() || !after.wrong().empty();
   };
   if (!run_until(over, after.patience()))
-    return ledger_.violate("no traffic though all is calm: " + after.missing());
-  if (!after.wrong().empty()) ledger_.violate("failed though all is calm: " + after.wrong());
+    return ledger_.violate("no traffic although all faults have ended: " + after.missing());
+  if (!after.wrong().empty())
+    ledger_.violate("failed although all faults have ended: " + after.wrong());
 }
 
-// All that went wrong is forgiven, without any messages but those that see to it. While connections
-// break by themselves some always are ill.
+// Waits until health has recovered, without other messages than those of recovery. While
+// connections break randomly, some interface is always below full health.
 void Site::await_health() {
   std::string ill;
   const auto all_well = [&] {
@@ -303,9 +306,10 @@ void Site::await_health() {
     }
     return true;
   };
-  // The longest time between two pings, and each gives back a tenth.
+  // The longest interval between two pings; each restores a tenth.
   const Duration bound = PeerRecovery::kHopIntervalMax + std::chrono::minutes(1);
-  if (!run_until(all_well, bound)) ledger_.violate("not well though all is calm: " + ill);
+  if (!run_until(all_well, bound))
+    ledger_.violate("not well although all faults have ended: " + ill);
 }
 
 void Site::check_balance() {
@@ -325,7 +329,7 @@ void Site::check_balance() {
   const SiteReport now = report();
   const std::uint64_t failed = now.operations.failed + now.operations.silent;
   if (loses_nothing(config_) && failed > 0) {
-    return ledger_.violate(fmt::format("{} operations failed, and all that happened was {} drains",
+    return ledger_.violate(fmt::format("{} operations failed, and the only faults were {} drains",
                                        failed, now.drains.begun));
   }
   if (const std::string wrong = what_is_wrong(now.net_counts); !wrong.empty()) {
@@ -342,12 +346,11 @@ void Site::check_balance() {
   }
   const std::string& elsewhere = world_->trails.failed_elsewhere();
   if (!elsewhere.empty()) {
-    return ledger_.violate("failed, and was not by way of a node that lost power: " + elsewhere);
+    return ledger_.violate("failed, and did not pass a node that lost power: " + elsewhere);
   }
 }
 
-// All nodes are correct and no fault spoils a byte, so nobody sends what an LND or the core refuses
-// to understand.
+// All nodes are correct and no fault corrupts a byte, so no LND or core may reject a message.
 std::string Site::what_breaks_the_protocol(const SiteReport& now) const {
   for (const auto& host : world_->hosts) {
     if (const std::uint64_t count = host->protocol_errors(); count > 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole site on one event loop, from its begin to the check that everything has come home.
+// A whole site on one event loop, from its start to the check that all objects have returned.
 #pragma once
 
 #include <array>
@@ -21,41 +21,42 @@ namespace plnet::sim {
 
 struct DrainTally {
   std::uint64_t begun = 0;
-  std::uint64_t in_time = 0;     // ended before their bound, and nothing was cut off
-  std::uint64_t restarts = 0;    // drained, then off and on again
-  std::uint64_t undrained = 0;   // drained, then it went on
-  std::uint64_t called_off = 0;  // before it was drained
+  std::uint64_t in_time = 0;     // ended within their time limit, and no message was cut off
+  std::uint64_t restarts = 0;    // drained, then restarted
+  std::uint64_t undrained = 0;   // drained, then undrained
+  std::uint64_t called_off = 0;  // cancelled before the end of draining
 };
 
-// Which of the ways across shards were taken, and what was lost by which cause.
+// The paths between shards that were used, and the losses by cause.
 struct SiteReport {
   std::string violation;  // empty: none
   std::uint64_t trace = 0;
   std::uint64_t events = 0;
   Duration time{};  // simulated
   LedgerTally operations;
-  std::uint64_t failed_after = 0;  // operations that did not succeed at once when all was healed
+  std::uint64_t failed_after = 0;  // operations that did not succeed at once after the site was
+                                   // healed
   WireTally wire;
   std::uint64_t crossed_home = 0;   // the sender's shard was not the peer's home
-  std::uint64_t crossed_match = 0;  // what arrived was matched on another shard
+  std::uint64_t crossed_match = 0;  // the matching entry was on another shard
   std::uint64_t other_nid = 0;      // an entry named another NID of the sender
   std::uint64_t connections_lost = 0;
-  std::uint64_t bytes_handed_on = 0;  // from stream to stream, past a router's memory
+  std::uint64_t bytes_handed_on = 0;  // from stream to stream, without a router's memory
   std::uint64_t wire_faults = 0;
   std::uint64_t kills = 0;
   std::uint64_t flaps = 0;
   DrainTally drains;
   MishapTally mishaps;
   std::uint64_t routes_changed = 0;
-  std::array<Duration, kRouteTruths> routes_wrong{};  // for how long at most, by what was true
-  // What was true for longer than a route may be wrong, by what it was: so often it was held to it.
-  // Of kUp, only after it had been otherwise.
+  std::array<Duration, kRouteTruths> routes_wrong{};  // longest wrong state, by correct state
+  // How often a correct state lasted longer than its bound, so that it was checked. For kUp, only
+  // after another state.
   std::array<std::uint64_t, kRouteTruths> routes_outlasted{};
   std::uint64_t peers_deleted = 0;
   std::uint64_t moves = 0;
   std::uint64_t nack_storms = 0;
   NetCounts net_counts;
-  std::vector<std::pair<std::string_view, std::uint64_t>> causes;  // that are not 0
+  std::vector<std::pair<std::string_view, std::uint64_t>> causes;  // only those above 0
 };
 
 class Site final : drivers::EventSink {
@@ -65,27 +66,27 @@ class Site final : drivers::EventSink {
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
 
-  // Starts the nodes, has the traffic and the faults happen, heals, waits until all is over, and
-  // checks. The first violation ends it.
+  // Starts the nodes, runs traffic and faults, heals, waits for the end, and checks. The first
+  // violation ends the run.
   [[nodiscard]] SiteReport run();
 
   // The same in steps, for benchmarks and tests.
   void start();
   void begin_faults();
   void run_for(Duration span);
-  // No more traffic, no more faults: waits until all is over and home, and checks that it is.
+  // Stops traffic and faults, waits until all has ended and returned, and checks it.
   void quiesce();
   [[nodiscard]] World& world() { return *world_; }
   [[nodiscard]] SiteReport report() const;
 
  private:
   enum class Fault : std::uint8_t {
-    kKill,  // of the power
+    kKill,  // of a node's power
     kRestart,
     kDestroy,
     kDrain,
     kDrainStep,
-    kPart,  // of what lies between nodes, or of one of their interfaces
+    kPart,  // of the paths between nodes, or of an interface
     kMeet,
     kCut,
     kJoin,
@@ -93,7 +94,7 @@ class Site final : drivers::EventSink {
     kFast,
     kLinkDown,
     kLinkUp,
-    kMove,  // of a cable, its interface's number behind the other node's
+    kMove,  // of a cable: the interface's number and the other node
     kPutBack,
     kStorm,
     kStormOver,
@@ -159,17 +160,17 @@ class Site final : drivers::EventSink {
   Random random_;
   Cuts cuts_;
   std::unique_ptr<World> world_;
-  std::optional<RouteWatch> routes_;  // of a world
+  std::optional<RouteWatch> routes_;  // only for a running world
   std::optional<MishapWatch> mishaps_;
   std::uint64_t kills_ = 0;
   std::uint64_t flaps_ = 0;
   std::uint64_t moves_ = 0;
   std::uint64_t storms_ = 0;
   DrainTally drains_;
-  std::optional<LedgerTally> traffic_;  // before what is begun when all is healed
-  std::vector<unsigned> troubled_;      // by node: of its cables and NICs, just now
-  Instant faults_end_{};                // none begins later
-  Instant outages_end_{};               // what has begun so far
+  std::optional<LedgerTally> traffic_;  // before the operations after the healing
+  std::vector<unsigned> troubled_;      // indexed by node: its disturbed cables and NICs now
+  Instant faults_end_{};                // no fault begins later
+  Instant outages_end_{};               // end of the faults that have begun
   std::uint64_t peers_deleted_ = 0;
   bool looking_ = false;
   bool watching_routes_ = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults of NICs with cables: a cable in another port, a NIC that refuses everything.
+// Faults of NICs with cables: a cable in another port, a NIC that rejects everything.
 #include <algorithm>
 
 #include "apps/lnet-sim/site/site.hpp"
@@ -8,7 +8,7 @@ namespace plnet::sim {
 
 namespace {
 
-// Of an event's second number: an interface, and another node, or none.
+// Encoding of an event's second number: an interface, and another node, or none.
 constexpr unsigned kInterfaceShift = 20;
 constexpr std::uint32_t kNodeMask = (1U << kInterfaceShift) - 1;
 constexpr std::uint32_t kNobody = kNodeMask;
@@ -37,7 +37,7 @@ void Site::schedule_cables() {
     schedule_one(Fault::kStorm, Fault::kStormOver, kNobody);
 }
 
-// In the place of another node's on the same network, if it has one there.
+// Swaps it with the cable of another node on the same network, if that node has one.
 void Site::move_cable(Host& host, std::uint32_t interface, std::uint32_t other) {
   const lnet::Nid& nid = host.nids()[interface];
   Network& network = host.network_of(interface);
@@ -57,13 +57,13 @@ void Site::note_trouble(std::uint32_t node, bool begins) {
   if (!begins && troubles > 0) --troubles;
 }
 
-// An outage ends as often as it has begun, whatever became of the node meanwhile.
+// An outage ends as often as it has begun, whatever happened to the node meanwhile.
 void Site::disturb_cable(Fault fault, Host& host, std::uint32_t b) {
   const std::uint32_t interface = b >> kInterfaceShift;
   const bool begins = fault == Fault::kMove || fault == Fault::kStorm;
   world_->troubles += begins ? 1U : 0U;
   if (!begins && world_->troubles > 0) --world_->troubles;
-  // When a cable is swapped another node's address moves, too.
+  // A swap also changes the other node's address.
   const std::uint32_t other = b & kNodeMask;
   const bool is_swap = (fault == Fault::kMove || fault == Fault::kPutBack) && other != kNobody;
   note_trouble(host.number(), begins);
@@ -73,7 +73,7 @@ void Site::disturb_cable(Fault fault, Host& host, std::uint32_t b) {
     case Fault::kPutBack: return host.network_of(interface).put_back(host.nids()[interface]);
     case Fault::kStorm: storms_ += host.set_nack_storm(interface, true) ? 1U : 0U; return;
     case Fault::kStormOver: (void)host.set_nack_storm(interface, false); return;
-    default: PLNET_CHECK(false, "the others are of no cable");
+    default: PLNET_CHECK(false, "disturb() handles the other faults");
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An operator who takes one router after another out of service, while all goes on.
+// An operator takes one router after another out of service during traffic.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -16,20 +16,20 @@ namespace {
 
 constexpr Duration kStepEvery = std::chrono::milliseconds(10);
 constexpr Duration kAskAgain = std::chrono::milliseconds(500);
-// Of steps: until an operator thinks better of it.
+// Steps until an operator cancels a drain.
 constexpr std::uint64_t kPatience = 400;
-// Of an event's second number: how it goes on, whether it has been drained, and steps. Before it
-// begins, what befalls the router beside is in the midst.
+// Encoding of an event's second number: the end of the drain, whether it has been drained, and
+// steps. Before the begin, the middle bits are the faults that accompany it.
 constexpr std::uint32_t kHowBits = 2;
 constexpr std::uint32_t kDrainedBit = 1U << kHowBits;
 constexpr std::uint32_t kStepsShift = kHowBits + 1;
 constexpr std::uint32_t kBesideBits = kMishaps;
-// While peers are told, or what is left leaves.
+// Within the time in which peers are notified, or remaining messages leave.
 constexpr std::uint64_t kTroubleSoonMs = 1000;
 
 }  // namespace
 
-// What is drawn for each: how it goes on, and after how many steps it is called off.
+// Draws for each drain its end, and the number of steps until it is cancelled.
 void Site::schedule_drains(std::span<const std::uint32_t> routers) {
   for (unsigned i = 0; i < config_.faults.drains; ++i) {
     const std::uint32_t router = routers[random_.below(routers.size())];
@@ -46,7 +46,7 @@ void Site::schedule_drain(std::uint32_t router, Instant when, std::span<const Mi
            word << kHowBits | static_cast<std::uint32_t>(random_.below(kDrainEnds)));
 }
 
-// As an operator sees it: whoever sends through it knows another router that is there and forwards.
+// The operator's view: every node that uses it knows another router that runs and forwards.
 bool Site::has_second_way(const Host& router) const {
   const auto leads_past = [&](const Route& route) {
     const Host& gateway = *world_->hosts[Layout::node_of(route.spec.gateway)];
@@ -133,20 +133,22 @@ void Site::step_drain(Host& router, std::uint32_t b) {
   schedule(loop_.now() + kStepEvery, Fault::kDestroy, router.number(), 0);
 }
 
-// In steps: an outage. Who restarts it may do so at once.
+// Steps of an outage's length. A restart may follow at once.
 std::uint32_t Site::leisure(DrainEnd how) {
   const auto steps =
       static_cast<std::uint32_t>((end_of_outage(loop_.now()) - loop_.now()) / kStepEvery);
   return how == DrainEnd::kRestart ? static_cast<std::uint32_t>(random_.below(steps + 1)) : steps;
 }
 
-// It says that it is drained. If it has cut nobody off, it has nothing of others any more.
+// The router reports that it is drained. If it has cut off no messages, it must have none of other
+// nodes any more.
 void Site::hear_promise(Host& router) {
   const std::size_t cut_off = router.standing().cut_off;
   if (world_->drains.promise(router.number(), loop_.now(), cut_off)) ++drains_.in_time;
   const std::string held = router.what_routing_holds();
   if (cut_off != 0 || held.empty()) return;
-  ledger_.violate(fmt::format("router {} has said that it is drained: {}", router.number(), held));
+  ledger_.violate(
+      fmt::format("router {} has reported that it is drained: {}", router.number(), held));
 }
 
 void Site::end_drain(Host& router) {

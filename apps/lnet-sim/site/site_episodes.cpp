@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several things at once that befall the same router.
+// Several simultaneous faults of one router.
 #include <algorithm>
 
 #include "apps/lnet-sim/site/site.hpp"
@@ -10,15 +10,14 @@ using namespace lnet;
 
 namespace {
 
-// So long after the first of an episode the others begin, at most: all of them last longer. While a
-// router drains, peers are told by then, or what is left leaves.
+// The longest time between the first fault of an episode and the others; all last longer. While a
+// router drains, peers have been notified by then, or remaining messages leave.
 constexpr std::uint64_t kApartMs = 1000;
 constexpr unsigned kDeletions = 6;  // of peers, in an outage
 
 }  // namespace
 
-// Each in its part of the time, and early in it: what a router has to recover from is not there
-// again at once.
+// Each episode gets a part of the time and begins early in it, since recovery takes time.
 void Site::schedule_episodes(std::span<const std::uint32_t> routers) {
   for (const EpisodePlan& plan : config_.faults.episodes) {
     for (unsigned i = 0; i < plan.count; ++i) {
@@ -72,7 +71,7 @@ void Site::befall_peers(std::uint32_t router, Instant when) {
   for (unsigned i = 0; i < kDeletions; ++i) {
     const std::uint32_t other = layout_.neighbour(router, random_);
     const bool turned = random_.chance(0.5);
-    // Close together at first, so that some come before whatever befalls the router beside them.
+    // Close together at first, so that some come before the accompanying fault of the router.
     schedule(when + i * i * lasting / (kDeletions * kDeletions), Fault::kDeletePeer,
              turned ? other : router, turned ? router : other);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong in a site, when, and for how long.
+// The faults of a site, their times and durations.
 #include <algorithm>
 
 #include "apps/lnet-sim/site/site.hpp"
@@ -93,7 +93,8 @@ void Site::on_event(std::uint64_t word) {
   const auto a = static_cast<std::uint32_t>(word >> 28 & 0xfffffff);
   const auto b = static_cast<std::uint32_t>(word & 0xfffffff);
   if (fault == Fault::kLook) return look();
-  // What changes by itself, as a router that begins to forward again, is seen before it is over.
+  // Changes without an event, such as a router that begins to forward again, must be seen before
+  // they end.
   const bool is_step = fault == Fault::kDestroy || fault == Fault::kDrainStep;
   if (!is_step) look_at_routes();
   if (fault < Fault::kPart) {
@@ -130,7 +131,7 @@ void Site::power(Fault fault, std::uint32_t number, std::uint32_t b) {
       return host.start();
     case Fault::kDrain: return begin_drain(host, b);
     case Fault::kDrainStep: return step_drain(host, b);
-    default: PLNET_CHECK(false, "the others are of what lies between nodes, or looks");
+    default: PLNET_CHECK(false, "disturb() and looks handle the other faults");
   }
 }
 
@@ -143,13 +144,13 @@ void Site::destroy(Host& host) {
     return ledger_.violate("not home after a kill: " + missing);
   }
   if (const std::string wrong = host.what_is_unbalanced(); !wrong.empty()) {
-    return ledger_.violate("does not add up after a kill: " + wrong);
+    return ledger_.violate("mismatched counts after a kill: " + wrong);
   }
   host.destroy();
   schedule(end_of_outage(loop_.now()), Fault::kRestart, host.number(), 0);
 }
 
-// When the site is healed what is over is over already.
+// The end of faults at the healing is not repeated.
 void Site::disturb(Fault fault, Host& host, std::uint32_t b) {
   const auto other = [&] { return world_->hosts[b]->id(); };
   if (fault < Fault::kLinkDown || fault == Fault::kDeletePeer) {
@@ -172,11 +173,11 @@ void Site::disturb(Fault fault, Host& host, std::uint32_t b) {
     case Fault::kStorm:
     case Fault::kStormOver: return disturb_cable(fault, host, b);
     case Fault::kDeletePeer: return delete_peer(host, b);
-    default: PLNET_CHECK(false, "the others are of the power, or looks");
+    default: PLNET_CHECK(false, "power faults and looks are handled elsewhere");
   }
 }
 
-// Of what lies between two nodes.
+// A fault between two nodes.
 void Site::note_mishap(Fault fault, std::uint32_t a, std::uint32_t b) {
   if (!mishaps_) return;
   switch (fault) {
@@ -190,8 +191,7 @@ void Site::note_mishap(Fault fault, std::uint32_t a, std::uint32_t b) {
   }
 }
 
-// A gateway of the one, or who asks the other as one, may have been deleted: what is known of it
-// begins anew.
+// The deleted peer may be a gateway, or a user of this gateway: its state begins anew.
 void Site::delete_peer(Host& host, std::uint32_t other) {
   if (!host.forget(*world_->hosts[other])) return;
   ++peers_deleted_;
@@ -199,11 +199,11 @@ void Site::delete_peer(Host& host, std::uint32_t other) {
   if (routes_) routes_->disturbed(host.number(), other, loop_.now());
 }
 
-// Of an interface: whom it reaches by no other network is out of reach, and who is also on another
-// one with it, too.
+// The fault of an interface's link: nodes reachable by no other network are unreachable; so are
+// nodes that are also on another network with it.
 void Site::set_link(Host& host, std::uint32_t which, bool up) {
   const Nid& nid = host.nids()[which];
-  if (!up && !host.has_link(nid)) return;  // goes up with the first of them
+  if (!up && !host.has_link(nid)) return;  // comes up with the first of them
   if (up && host.has_link(nid)) return;
   if (!up) ++flaps_;
   if (mishaps_ && up) mishaps_->end(Mishap::kFlap, host.number(), host.number());

@@ -7,7 +7,7 @@ namespace plnet::sim {
 
 namespace {
 
-// For so long what is over at once counts as going on: messages that it concerns are under way.
+// The time for which a momentary fault counts as lasting, since it affects messages under way.
 constexpr Duration kMomentLasts = std::chrono::seconds(1);
 
 }  // namespace
@@ -67,7 +67,7 @@ MishapWatch::Set MishapWatch::seen_of(OfRouter& router, Instant now) const {
   return now < router.short_until ? seen | bit(Mishap::kExhaustion) : seen;
 }
 
-// Also pairs the first of which ends when the second begins: a crash ends a drain.
+// Also pairs of which the first ends when the second begins: a crash ends a drain.
 void MishapWatch::count(OfRouter& router, Set now) {
   const Set lasting = now | router.before;
   const Set fresh = now & ~router.before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sees which faults befall which router, and which of them together: a fault somewhere else on the
-// site is none of a router's. What a test says that it covers is counted here.
+// Records which faults affect which router, and which of them at the same time; faults elsewhere on
+// the site do not count for it. Tests use these counts to prove their coverage.
 #pragma once
 
 #include <array>
@@ -17,19 +17,20 @@ class MishapWatch {
  public:
   explicit MishapWatch(const World& world);
 
-  // Of a node (`a` and `b` are the same) or between two. As often as it begins it ends.
+  // A fault of a node (`a` equals `b`) or between two nodes. It ends as often as it begins.
   void begin(Mishap what, std::uint32_t a, std::uint32_t b);
   void end(Mishap what, std::uint32_t a, std::uint32_t b);
   void deleted(std::uint32_t a, std::uint32_t b, Instant now);
   void heal();
 
-  // Whenever something has begun or ended, and now and then: that buffers run out is not told.
+  // Call after each begin and end of a fault, and periodically, since buffer exhaustion has no
+  // event.
   void look(Instant now);
   [[nodiscard]] const MishapTally& tally() const { return tally_; }
 
  private:
   using Set = std::uint32_t;    // a bit for each kind
-  using Pairs = std::uint64_t;  // a bit for each pair of them
+  using Pairs = std::uint64_t;  // a bit for each pair of kinds
   static_assert(kMishaps * kMishaps <= 64);
 
   struct OfRouter {
@@ -37,9 +38,9 @@ class MishapWatch {
     Set told = 0;
     Set before = 0;
     Pairs pairs = 0;
-    std::uint64_t waited = 0;  // messages, for a buffer
+    std::uint64_t waited = 0;  // messages that waited for a buffer
     Instant deleted_until{};
-    Instant short_until{};  // of buffers
+    Instant short_until{};  // exhaustion of buffers counts until then
   };
   struct Active {
     Mishap what = Mishap::kCrash;

@@ -15,7 +15,7 @@ using namespace lnet;
 namespace {
 
 constexpr Instant kNever = Instant::max();
-// A fault of a net that holds things up for longer may cost a check its answer.
+// A net's fault with a longer delay may cost a check its answer.
 constexpr Duration kLongDelay = std::chrono::milliseconds(500);
 
 const Route* find(const Host& host, const RouteSetup& wanted) {
@@ -36,7 +36,7 @@ bool has_faults(const SiteConfig& config) {
   return std::ranges::any_of(config.nets, [](const NetPlan& net) { return net.faults.count > 0; });
 }
 
-// What is lost or late there shows nowhere, or late.
+// Losses and delays there are not visible, or only late.
 bool is_obscure(const SiteConfig& config) {
   return std::ranges::any_of(config.nets, [&](const NetPlan& net) {
     const auto rules = net.faults.view();
@@ -61,7 +61,7 @@ RouteWatch::RouteWatch(World& world, const Cuts& cuts)
       obscure_(is_obscure(world.config)),
       hosts_(world.config.nodes) {}
 
-// --- What is true ---
+// --- The correct state ---
 
 bool RouteWatch::meet(const Host& a, const Host& b) const {
   return a.state() == Host::State::kUp && b.state() == Host::State::kUp &&
@@ -69,8 +69,9 @@ bool RouteWatch::meet(const Host& a, const Host& b) const {
          !cuts_.is_slow(a.id(), b.id());
 }
 
-// Somebody there checks the gateway: it would else not know whether its network is alive. Who has
-// met it for the longest time is whom that hangs by. kNever: nobody does.
+// The time since when a node on that network has checked the gateway, without which the gateway
+// does not know whether its network is alive. The node that has met it for the longest time counts.
+// kNever: none.
 Instant RouteWatch::asked_since(const Host& gateway, NetId net) {
   const auto [at, is_new] = asked_.try_emplace({gateway.number(), net}, kNever);
   if (is_new) at->second = longest_asked(gateway, net);
@@ -103,8 +104,8 @@ RouteTruth RouteWatch::far_side(const Host& gateway, const RouteSetup& route) {
   return asked_since(gateway, route.net) != kNever ? RouteTruth::kUp : RouteTruth::kUnknown;
 }
 
-// Whoever cannot hear its gateway has no answer and no other sign of life from it. What comes from
-// one that does not hear may be a sign of life to this node, or not: that is left open.
+// A node that cannot hear its gateway gets no answer and no other sign of life from it. If only the
+// gateway cannot hear the node, its messages may or may not be signs of life: undecided.
 RouteTruth RouteWatch::truth_of(const Host& host, const Watched& watched) {
   const Host& gateway = *world_.hosts[Layout::node_of(watched.route.gateway)];
   if (gateway.state() != Host::State::kUp) return RouteTruth::kGone;
@@ -112,7 +113,7 @@ RouteTruth RouteWatch::truth_of(const Host& host, const Watched& watched) {
   if (!watched.meets) {
     const bool there = !cuts_.is_cut(host.id(), gateway.id());
     const bool back = !cuts_.is_cut(gateway.id(), host.id());
-    // What was under way when a slow link was cut comes late.
+    // Messages that were under way when a slow link was cut arrive late.
     const bool unheard = !back && (!there || !cuts_.is_slow(host.id(), gateway.id()));
     return unheard ? RouteTruth::kGone : RouteTruth::kUnknown;
   }
@@ -120,15 +121,15 @@ RouteTruth RouteWatch::truth_of(const Host& host, const Watched& watched) {
   return far_side(gateway, watched.route);
 }
 
-// --- What comes between ---
+// --- Disturbances ---
 
-// A check may fail for a reason that does not show here, and then it is no wonder what a route is.
-// But whoever is gone gives no answer, however it is missed: that is never in doubt.
+// A check may fail for an invisible reason, and then any state of a route is acceptable. Only a
+// gateway that is gone never answers: that state is never in doubt.
 bool RouteWatch::all_in_doubt() const {
   return world_.troubles > 0 || (obscure_ && !world_.stopping);
 }
 
-// While connections break by themselves a node and its gateways begin anew whenever one has.
+// While connections break randomly, each break restarts the checks between a node and its gateways.
 void RouteWatch::note_lost_connections(Instant now) {
   if (!breaks_) return;
   for (const auto& host : world_.hosts) {
@@ -171,9 +172,9 @@ void RouteWatch::note_who_meets(Instant now) {
   for (const auto& host : world_.hosts) {
     OfHost& of = hosts_[host->number()];
     if (host->state() != Host::State::kUp) {
-      // What it had to do with is forgotten with it: it comes back as another. Its neighbours know
-      // nothing of that. They may have tried in vain for as long as it was off, or wait for credits
-      // of a queue pair that only they have.
+      // A node that lost power forgets everything and comes back as another incarnation. Its
+      // neighbours do not know that: they may have tried in vain while it was off, or wait for
+      // credits of a queue pair that only they have.
       of.cookie = 0;
       of.routes.clear();
       of.off_since = std::min(of.off_since, now);
@@ -193,14 +194,15 @@ void RouteWatch::note_who_meets(Instant now) {
     }
     for (Watched& watched : of.routes) {
       const Host& gateway = *world_.hosts[Layout::node_of(watched.route.gateway)];
-      // Whose link is up and held yet says nothing over it.
+      // A gateway whose link is up but held does not report over it yet.
       const bool meets = meet(*host, gateway) && !gateway.is_link_held(watched.route.gateway);
       if (!std::exchange(watched.meets, meets) && meets) watched.met_since = now;
     }
   }
 }
 
-// The last thing that may have cost the route a check, or its gateway the word of those beyond it.
+// The last event that may have cost the route a check, or the gateway a message from the network
+// beyond.
 Instant RouteWatch::undisturbed_since(const Host& host, const Watched& watched) {
   const Host& gateway = *world_.hosts[Layout::node_of(watched.route.gateway)];
   const OfHost& of_gateway = hosts_[gateway.number()];
@@ -212,7 +214,7 @@ Instant RouteWatch::undisturbed_since(const Host& host, const Watched& watched) 
   return asked == kNever ? since : std::max(since, asked);
 }
 
-// Also of those on the other side: a gateway's network is up when somebody there has asked it.
+// Includes nodes on the other side: a gateway's network is up when a node there has checked it.
 Duration RouteWatch::away_longest(std::uint32_t gateway, Instant now) {
   const auto [at, is_new] = away_.try_emplace(gateway, Duration{});
   if (is_new) at->second = longest_away(gateway, now);
@@ -231,20 +233,20 @@ Duration RouteWatch::longest_away(std::uint32_t gateway, Instant now) const {
   return longest;
 }
 
-// --- What is ---
+// --- The state of routes ---
 
 void RouteWatch::begin_anew(Watched& watched, Instant since, Instant now) {
   watched.since = since;
   watched.outlasted = false;
   if (watched.truth != RouteTruth::kUp) return;
-  // What was wrong before was away for as long, whatever the reason.
+  // A route that was wrong before was unusable for as long, whatever the reason.
   const Duration wrong = watched.wrong_since == kNever ? Duration{} : now - watched.wrong_since;
   watched.away = std::max(away_longest(Layout::node_of(watched.route.gateway), now), wrong);
 }
 
-// From now on it may be noticed. That a route is to be down for another reason than before is not
-// news: no check since the first of them has had an answer that would keep it up. But a gateway
-// that is back after it was gone is heard before it has said what else is wrong.
+// The time for detection begins. Another reason for a route to be down changes nothing: since the
+// first reason no check has had an answer that would keep the route up. But a gateway that was gone
+// is heard before it has reported its other problem.
 void RouteWatch::note_truth(Watched& watched, RouteTruth truth, Instant now) {
   const bool no_way =
       truth == RouteTruth::kGone || truth == RouteTruth::kLinkDown || !watched.meets;
@@ -264,9 +266,8 @@ void RouteWatch::note_truth(Watched& watched, RouteTruth truth, Instant now) {
 void RouteWatch::look_at(const Host& host, Watched& watched, Instant now) {
   const RouteTruth truth = truth_of(host, watched);
   note_truth(watched, truth, now);
-  // A gateway that is there revives its routes by any message of its, until it has said in an
-  // answer what is wrong: what may cost that answer matters then, too. One that is gone does
-  // neither.
+  // A running gateway revives its routes by any of its messages, until an answer has reported the
+  // problem: disturbances of that answer matter then, too. A gateway that is gone does neither.
   if (truth != RouteTruth::kUnknown && truth != RouteTruth::kGone) {
     const Instant since = undisturbed_since(host, watched);
     if (since > watched.since) begin_anew(watched, since, now);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes as nodes have them, held against what a bystander knows of their gateways: whether they
-// are there, can be reached, and have the link that the route needs. When that changes a route may
-// be wrong for as long as its node needs to find out. From then on it may not be wrong for a
-// moment, until something happens to the gateway, the node, or what lies between them.
+// Compares the routes of nodes with the real state of their gateways: whether they run, are
+// reachable, and have the link that the route needs. After a change a route may be wrong for as
+// long as its node needs to detect it. Afterwards it must be right all the time, until another
+// fault of the gateway, the node, or the path between them.
 #pragma once
 
 #include <array>
@@ -22,46 +22,48 @@ class RouteWatch {
  public:
   RouteWatch(World& world, const Cuts& cuts);
 
-  // Now and then, and whenever a fault begins or ends. The first that was wrong for too long is a
-  // violation.
+  // Call periodically, and whenever a fault begins or ends. The first route that is wrong for too
+  // long is a violation.
   void look(Instant now);
-  // Something that is not seen in what is true has come between the two.
+  // Reports a disturbance between two nodes that the correct state does not show.
   void disturbed(std::uint32_t a, std::uint32_t b, Instant now);
 
-  // Of the last look: the first that is not what it should be, or empty.
+  // Result of the last look: the first wrong route, or empty.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
-  // Of the last look: nothing has changed for so long that no route may be wrong.
+  // Result of the last look: nothing has changed for so long that no route may be wrong.
   [[nodiscard]] bool is_settled() const { return settled_; }
-  // How long that takes, if nothing happens any more.
+  // The time until then, if nothing else happens.
   [[nodiscard]] Duration patience() const { return patience_ + kLooksApart; }
-  // How long a route took so far to be right, at most.
+  // The longest time so far until a route was right.
   [[nodiscard]] Duration longest(RouteTruth truth) const { return longest_[at(truth)]; }
-  // How often that has been true for longer than a route may be wrong. Of kUp, after it had not.
+  // How often this correct state lasted longer than its bound. For kUp, after another state.
   [[nodiscard]] std::uint64_t outlasted(RouteTruth truth) const { return outlasted_[at(truth)]; }
 
  private:
-  // That nothing may be wrong any more is seen at the look after.
+  // The end of the time for detection is seen at the following look.
   static constexpr Duration kLooksApart = std::chrono::seconds(2);
 
   struct Watched {
     lnet::RouteSetup route;
     RouteTruth truth = RouteTruth::kUnknown;
-    Instant since{};                       // what it is to be is the same, and undisturbed
-    Instant wrong_since = Instant::max();  // since then
-    Instant disturbed{};                   // last
-    bool one_connection = false;           // to the gateway, or from it to those beyond
-    bool meets = false;                    // its node and the gateway, each other
-    Instant met_since{};                   // undisturbed; while they meet
-    Instant away_since = Instant::max();   // no way to it or through it, since it was last up
-    Duration was_away{};                   // when there was a way again
-    Duration away{};                       // of the longest, when it was to be up
-    bool recovers = false;                 // it was to be down, or there was no way
+    Instant since{};                       // start of the present correct state without
+                                           // disturbances
+    Instant wrong_since = Instant::max();  // start of the present wrong state
+    Instant disturbed{};                   // the last one
+    bool one_connection = false;           // to the gateway, or from it to the nodes beyond
+    bool meets = false;                    // the node and the gateway can reach each other
+    Instant met_since{};                   // undisturbed; valid while `meets`
+    Instant away_since = Instant::max();   // no path to it or through it since then; reset when the
+                                           // route is up
+    Duration was_away{};                   // duration of that, when there is a path again
+    Duration away{};                       // the longest one when the correct state became kUp
+    bool recovers = false;                 // the route had to be down, or there was no path
     bool outlasted = false;
   };
   struct OfHost {
-    std::uint64_t cookie = 0;  // of its incarnation
+    std::uint64_t cookie = 0;  // of the node's incarnation
     std::uint64_t connections_lost = 0;
-    std::uint64_t held_up = 0;  // messages, by a router
+    std::uint64_t held_up = 0;  // messages that a router held up
     Instant disturbed{};
     Instant last_held_up{};
     Instant off_since = Instant::max();
@@ -90,14 +92,14 @@ class RouteWatch {
   World& world_;
   const Cuts& cuts_;
   const RouteBounds bounds_;
-  const bool breaks_;   // connections break by themselves, sometimes
-  const bool obscure_;  // until the site is healed it is not seen why a check fails
-  Instant in_doubt_{};  // all of them were, last
+  const bool breaks_;   // connections may break randomly
+  const bool obscure_;  // until the site is healed the reason of failed checks is invisible
+  Instant in_doubt_{};  // the last time that all routes were in doubt
   Instant first_look_ = Instant::max();
   std::array<Duration, kRouteTruths> longest_{};
   std::array<std::uint64_t, kRouteTruths> outlasted_{};
   std::vector<OfHost> hosts_;
-  // Of one look: each is asked for by every node that goes by the gateway.
+  // Caches of one look: every user of a gateway asks for them.
   std::map<std::pair<std::uint32_t, lnet::NetId>, Instant> asked_;
   std::map<std::uint32_t, Duration> away_;
   bool settled_ = false;

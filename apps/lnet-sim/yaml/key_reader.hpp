@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys of a site file and what their values may be.
+// Keys of a site file and their valid values.
 #pragma once
 
 #include <algorithm>

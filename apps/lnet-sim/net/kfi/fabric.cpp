@@ -9,7 +9,7 @@ namespace plnet::sim {
 using drivers::Direction;
 using drivers::Fault;
 
-// --- A NIC's end ---
+// --- The end of a NIC ---
 
 KfiWire::KfiWire(KfiFabric& fabric, const Place& place, const drivers::FaultPlan& faults)
     : fabric_(fabric),
@@ -18,7 +18,7 @@ KfiWire::KfiWire(KfiFabric& fabric, const Place& place, const drivers::FaultPlan
       home_(place.home),
       address_(place.home),
       judge_(drivers::Seam::kEndpoint, place.random) {
-  PLNET_CHECK(judge_.set_plan(faults).has_value(), "the site's reader asks the seam");
+  PLNET_CHECK(judge_.set_plan(faults).has_value(), "the reader of the site has checked the faults");
   fabric_.plug_in(*this);
 }
 
@@ -50,7 +50,7 @@ unsigned KfiWire::poll(std::uint64_t /*now_ns*/, cassini::soft::WireEvents& even
     coming_.pop_front();
     stats_.add(Id::kReceived);
     const NicAddress from = fabric_.packets_[number].from;
-    // What is answered meanwhile may move the packets, not their bytes.
+    // The callback may move the packets, but not their bytes.
     std::vector<std::byte> bytes = std::exchange(fabric_.packets_[number].bytes, {});
     events.on_packet(from, bytes);
     fabric_.packets_[number].bytes = std::move(bytes);
@@ -60,15 +60,15 @@ unsigned KfiWire::poll(std::uint64_t /*now_ns*/, cassini::soft::WireEvents& even
 }
 
 void KfiWire::calm() {
-  PLNET_CHECK(judge_.set_plan({}).has_value(), "nothing is allowed");
+  PLNET_CHECK(judge_.set_plan({}).has_value(), "a plan without faults is valid");
 }
 
 // --- The fabric ---
 
 void KfiFabric::plug_in(KfiWire& wire) {
   PLNET_CHECK(by_home_.emplace(wire.home_, &wire).second, "each NIC has a home of its own");
-  // Who was swapped with its last life has come home with it.
-  PLNET_CHECK(by_address_.emplace(wire.address_, &wire).second, "nobody is there");
+  // A NIC that was swapped with its last incarnation has returned with it.
+  PLNET_CHECK(by_address_.emplace(wire.address_, &wire).second, "the address is free");
 }
 
 void KfiFabric::unplug(KfiWire& wire) {

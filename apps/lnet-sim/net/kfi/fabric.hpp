@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric between software NICs: packets on the simulated network. Those of one NIC to another
-// stay in order unless a fault puts them out of it; cables may be moved to other ports.
+// The fabric between software NICs: packets on the simulated network. Packets of one NIC to another
+// stay in order unless a fault reorders them; cables may be moved to other ports.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,25 @@ using cassini::soft::NicAddress;
 
 class KfiFabric;
 
-#define PLNET_SIM_KFI_WIRE_COUNTERS(X)                                   \
-  X(kSent, "sent", "packets", kCount, "given to the fabric")             \
-  X(kReceived, "received", "packets", kCount, "handed up")               \
-  X(kLost, "lost", "packets", kCount, "by a fault, or nobody was there") \
-  X(kDuplicated, "duplicated", "packets", kCount, "handed up twice")     \
+#define PLNET_SIM_KFI_WIRE_COUNTERS(X)                                     \
+  X(kSent, "sent", "packets", kCount, "given to the fabric")               \
+  X(kReceived, "received", "packets", kCount, "delivered upwards")         \
+  X(kLost, "lost", "packets", kCount, "by a fault, or without a receiver") \
+  X(kDuplicated, "duplicated", "packets", kCount, "delivered twice")       \
   X(kReordered, "reordered", "packets", kCount, "overtaken by later ones")
 PLNET_COUNTERS(KfiWireCounters, PLNET_SIM_KFI_WIRE_COUNTERS);
 
-// One NIC's end of it.
+// The end of the fabric at one NIC.
 class KfiWire final : public cassini::soft::Wire {
  public:
   struct Place {
     drivers::HostId host = 0;
     Doorbell& bell;       // of the shard that polls it
     NicAddress home = 0;  // the address, unless the cable is moved
-    Random random;        // of the faults
+    Random random;        // for the faults
   };
 
-  // Faults of packets: `drop` either way; `duplicate` and `reorder` of those that arrive.
+  // Faults of packets: `drop` in both directions; `duplicate` and `reorder` of arriving ones.
   KfiWire(KfiFabric& fabric, const Place& place, const drivers::FaultPlan& faults);
   ~KfiWire() override;
   KfiWire(const KfiWire&) = delete;
@@ -67,11 +67,11 @@ class KfiWire final : public cassini::soft::Wire {
   const drivers::HostId host_;
   Doorbell& bell_;
   const NicAddress home_;
-  NicAddress address_;  // just now
+  NicAddress address_;  // the present one
   bool changed_ = true;
   bool link_up_ = true;
   drivers::FaultJudge judge_;
-  std::unordered_map<NicAddress, Instant> last_arrival_;  // looked up by key only
+  std::unordered_map<NicAddress, Instant> last_arrival_;  // used by key only
   std::deque<std::uint32_t> coming_;
   Counters<KfiWireCounters> stats_;
 };
@@ -79,7 +79,7 @@ class KfiWire final : public cassini::soft::Wire {
 class KfiFabric final : public Network, drivers::EventSink {
  public:
   static constexpr std::size_t kPacketBytesMax = 2200;
-  // What is added to the address of a cable that is moved where nobody was.
+  // Added to the address of a cable that is moved to a free port.
   static constexpr NicAddress kAway = 1U << 19U;
 
   explicit KfiFabric(drivers::SimNetwork& network) : network_(network) {}
@@ -88,7 +88,7 @@ class KfiFabric final : public Network, drivers::EventSink {
   bool move(const lnet::Nid& nid) override;
   bool swap(const lnet::Nid& a, const lnet::Nid& b) override;
   void put_back(const lnet::Nid& nid) override { put_home(nid.address32()); }
-  // Whether the cable carries anything, as its NIC sees it. The network is not touched.
+  // The state of the cable as the NIC sees it. The network is not touched.
   void set_link(NicAddress home, bool up);
 
  private:
@@ -96,7 +96,7 @@ class KfiFabric final : public Network, drivers::EventSink {
   struct Packet {
     NicAddress from = 0;
     NicAddress to = 0;
-    bool late = false;  // put out of order before
+    bool late = false;  // already reordered
     std::vector<std::byte> bytes;
   };
 
@@ -111,7 +111,7 @@ class KfiFabric final : public Network, drivers::EventSink {
   void give(std::uint32_t packet) { free_.push_back(packet); }
   void carry(KfiWire& from, NicAddress to, std::span<const std::byte> header,
              std::span<const std::byte> payload);
-  // False: it comes later.
+  // False: the packet arrives later.
   [[nodiscard]] bool suffers(KfiWire& to, std::uint32_t number, bool& lost);
 
   drivers::SimNetwork& network_;

@@ -7,7 +7,7 @@ namespace plnet::sim {
 
 using namespace lnet;
 
-// In turn: the shards of a CPT would need a receive context each, and homes for peers.
+// In rotation: all shards of a CPT would need a receive context each, and homes for peers.
 std::vector<std::uint16_t> KfiNet::cpts_of(const NetInterface& of) const {
   return {static_cast<std::uint16_t>(of.number % setup_.limits.shards)};
 }
@@ -57,7 +57,7 @@ void KfiNet::calm() {
     place.nic->calm();
 }
 
-// The NIC sees for itself what its link does, and kfilnd holds it.
+// The NIC observes its link itself, and kfilnd holds it.
 void KfiNet::set_link(const NetInterface& of, bool up, bool /*held*/) {
   static_cast<KfiFabric&>(*of.network).set_link(of.nid.address32(), up);
 }

@@ -28,7 +28,7 @@ class KfiNet final : public NodeNet {
   void count_into(NetCounts& counts) const override;
 
  private:
-  // A NIC stays until the node is taken away: it answers peers until then.
+  // A NIC stays until the node is destroyed: it answers peers until then.
   struct Place {
     std::size_t interface = 0;
     lnet::ShardId shard = 0;

@@ -14,16 +14,16 @@ namespace {
 namespace soft = cassini::soft;
 using drivers::Fault;
 
-constexpr unsigned kOperations = 128;  // under way from one NIC
+constexpr unsigned kOperations = 128;  // of one NIC, at the same time
 constexpr std::size_t kReceives = 64;
 constexpr std::size_t kHellos = 64;
 constexpr unsigned kBulkBlocks = 4;
 constexpr std::size_t kReceiveEventBytes = std::size_t{64} << 10U;
-// The retry handler's times, tens of seconds, divided by this: it gives up on a packet after 0.8 s,
-// before an LND does.
+// The retry handler's times, tens of seconds, are divided by this: it gives up a packet after 0.8
+// s, before an LND does.
 constexpr std::uint64_t kFaster = 20;
-constexpr std::uint64_t kIdleNs = std::uint64_t{1} << 20U;  // as in hardware, not faster
-// Of each peer: messages, tagged buffers that are written, those that are read.
+constexpr std::uint64_t kIdleNs = std::uint64_t{1} << 20U;  // as in hardware, not accelerated
+// For each peer: messages, tagged writes, tagged reads.
 constexpr std::size_t kConnectionsPerPeer = 3;
 
 bool is_of_packets(const drivers::FaultRule& rule) {
@@ -80,7 +80,7 @@ kfilnd::KfiLndConfig lnd_config_of(const KfiNic::Setup& setup) {
                               .copies_max = setup.plan.copies,
                               .first_session_key = kfilnd::first_session_key_of(setup.life),
                               .start = setup.start};
-  config.tunables.kfi_timeout = 0;  // LNet's
+  config.tunables.kfi_timeout = 0;  // use LNet's
   config.tunables.credits = 64;
   config.tunables.peer_credits = 8;
   config.tunables.immediate_rx_buf_count = setup.plan.receive_buffers;
@@ -96,7 +96,7 @@ void add(NetCounts& counts, std::string_view object, const CounterView& view) {
 
 }  // namespace
 
-// Tells when it goes: the node takes it away when it has nothing under way any more.
+// Notifies its NIC when it is destroyed: the node does that when nothing is under way.
 class KfiNic::Lnd final : public kfilnd::KfiLnd {
  public:
   Lnd(KfiNic& nic, lnet::LndUpcalls& core, kfilnd::EndpointDriver& driver)
@@ -132,7 +132,8 @@ KfiNic::KfiNic(KfiFabric& fabric, const Setup& setup)
   if (between.count > 0) {
     faults_ = std::make_unique<drivers::FaultEndpointDriver>(
         *this, Random(setup.place.random).fork("endpoint"), nullptr);
-    PLNET_CHECK(faults_->set_plan(between).has_value(), "the site's reader asks the seam");
+    PLNET_CHECK(faults_->set_plan(between).has_value(),
+                "the reader of the site has checked the faults");
     events = faults_.get();
   }
   auto endpoint = cassini::Endpoint::create(*device_, config, *events);
@@ -145,7 +146,7 @@ KfiNic::~KfiNic() {
   PLNET_CHECK(lnd_ == nullptr, "the LND goes first");
   endpoint_.reset();
   device_.reset();
-  PLNET_CHECK(node_.objects() == 0, "the NIC has got everything back");
+  PLNET_CHECK(node_.objects() == 0, "all objects of the NIC are destroyed");
 }
 
 std::unique_ptr<kfilnd::KfiLnd> KfiNic::make_lnd(lnet::LndUpcalls& core) {
@@ -165,7 +166,7 @@ void KfiNic::on_link(bool usable, std::uint64_t nic_address) {
   if (lnd_ != nullptr) lnd_->on_link(usable, nic_address);
 }
 
-// The endpoint tells the NIC of its commands, then the NIC has its turn.
+// The endpoint writes its commands first, then the NIC runs.
 unsigned KfiNic::poll(Instant now) {
   unsigned work = faults_ ? faults_->poll(now) : 0;
   work += endpoint_->poll(now);
@@ -174,7 +175,7 @@ unsigned KfiNic::poll(Instant now) {
 }
 
 Instant KfiNic::next_deadline() const {
-  // Of which the NIC is told in the next turn.
+  // The NIC gets these commands in the next turn.
   if (endpoint_->transmitter().commands().pushed() != pushed_) return Instant::min();
   Instant next = endpoint_->next_deadline();
   if (faults_) next = std::min(next, faults_->next_deadline());
@@ -189,7 +190,7 @@ void KfiNic::set_storm(bool on) {
 
 void KfiNic::calm() {
   wire_.calm();
-  if (faults_) PLNET_CHECK(faults_->set_plan({}).has_value(), "nothing is allowed");
+  if (faults_) PLNET_CHECK(faults_->set_plan({}).has_value(), "a plan without faults is valid");
   set_storm(false);
 }
 
@@ -197,7 +198,7 @@ std::uint64_t KfiNic::faults() const {
   return wire_.faults() + (faults_ ? faults_->judge().applied() : 0);
 }
 
-// What is for another NID comes with cables that are moved.
+// Messages for another NID arrive because of moved cables.
 std::uint64_t KfiNic::protocol_errors() const {
   NetCounts counts = of_lnd_;
   if (lnd_ != nullptr) add(counts, "lnd_kfi", lnd_->counters());

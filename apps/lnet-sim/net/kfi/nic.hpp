@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kfi of a simulated node: kfilnd as it is on the driver for Cassini as it is, on a NIC in software
-// with packets, connections and retries, on the simulated fabric. One interface, on one shard.
+// kfi of a simulated node: the real kfilnd on the real driver for Cassini, on a software NIC with
+// packets, connections and retries, on the simulated fabric. One interface, on one shard.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class KfiNic final : public kfilnd::EndpointEvents {
     Fragment receive_memory;
     std::size_t peers_max = 0;
     std::uint32_t bulk_bytes_max = 0;  // of one payload
-    std::uint32_t life = 0;            // of the node: later ones are higher
+    std::uint32_t life = 0;            // incarnation number of the node, increasing
     Duration lnd_timeout{};
     Instant start{};
     KfiWire::Place place;
@@ -37,21 +37,21 @@ class KfiNic final : public kfilnd::EndpointEvents {
   KfiNic(const KfiNic&) = delete;
   KfiNic& operator=(const KfiNic&) = delete;
 
-  // Once. The node owns the LND, which may go before the NIC.
+  // Call once. The node owns the LND, which may be destroyed before the NIC.
   [[nodiscard]] std::unique_ptr<kfilnd::KfiLnd> make_lnd(lnet::LndUpcalls& core);
   [[nodiscard]] static std::uint64_t receive_bytes(const KfiPlan& plan) {
     return std::uint64_t{plan.receive_buffers} * plan.receive_buffer_bytes;
   }
 
   unsigned poll(Instant now);
-  // Of its timers, and of the packets that it waits for; what arrives rings.
+  // The next timer of this NIC or packet that it waits for; arriving packets ring the doorbell.
   [[nodiscard]] Instant next_deadline() const;
 
-  // A NIC that is out of resources turns every request away.
+  // A NIC without resources rejects every request.
   void set_storm(bool on);
-  // No new faults, no storm.
+  // Ends faults and storms.
   void calm();
-  [[nodiscard]] std::uint64_t faults() const;  // that happened
+  [[nodiscard]] std::uint64_t faults() const;  // faults so far
   void count_into(NetCounts& counts) const;
   // Messages of peers that no correct node sends.
   [[nodiscard]] std::uint64_t protocol_errors() const;
@@ -69,9 +69,9 @@ class KfiNic final : public kfilnd::EndpointEvents {
   std::unique_ptr<drivers::FaultEndpointDriver> faults_;  // null: none
   std::unique_ptr<cassini::Endpoint> endpoint_;
   Lnd* lnd_ = nullptr;
-  std::uint64_t pushed_ = 0;  // commands that the NIC was told of
+  std::uint64_t pushed_ = 0;  // commands announced to the NIC
   const unsigned answers_;
-  NetCounts of_lnd_;  // when it is gone
+  NetCounts of_lnd_;  // counts of the destroyed LND
 };
 
 }  // namespace plnet::sim

@@ -13,16 +13,16 @@ using Id = o2iblnd::O2ibCounters::Id;
 
 namespace {
 
-constexpr std::int64_t kO2ibMessages = 64;   // credits of an NI, so that none is refused
-constexpr std::int64_t kConnectionsMax = 2;  // to a peer
+constexpr std::int64_t kO2ibMessages = 64;   // credits of an NI, so that no message is refused
+constexpr std::int64_t kConnectionsMax = 2;  // to one peer
 constexpr std::int64_t kDeepQueue = 16;      // twice the usual one
-constexpr std::size_t kO2ibSpare = 16;       // of peers and connections on their way out
+constexpr std::size_t kO2ibSpare = 16;       // for peers and connections that are closing
 
-// The largest that any seed makes of it: memory is laid out before.
+// The largest configuration of all seeds: memory is allocated before.
 O2ibLndConfig config_of(const NetInterface& of, const NetLimits& limits) {
   const O2ibPlan& plan = of.plan->o2ib;
   O2ibLndConfig config{.nid = of.nid, .lnet_lnd_timeout = limits.lnd_timeout};
-  config.tunables.timeout = 0;  // LNet's
+  config.tunables.timeout = 0;  // use LNet's
   config.tunables.ntx = kO2ibMessages;
   config.tunables.conns_per_peer = kConnectionsMax;
   config.tunables.peer_credits = kDeepQueue;
@@ -33,8 +33,8 @@ O2ibLndConfig config_of(const NetInterface& of, const NetLimits& limits) {
   return config;
 }
 
-// Every other seed has nodes that differ: in the depth of their queues, in the order by which they
-// settle races, in the source pieces of a write.
+// Every other seed has nodes that differ: in queue depth, in the order of settling connection
+// races, in the fragments of a write.
 void vary(O2ibLndConfig& config, std::uint64_t seed, std::uint32_t node) {
   const bool differ = seed % 2 == 0;
   config.tunables.conns_per_peer = seed % 4 < 2 ? 1 : kConnectionsMax;
@@ -104,14 +104,14 @@ void O2ibNet::listen(const NetInterface& at) {
   port_on(at.number, 0)->listen();
 }
 
-// The coordinator's shard polls the port that asks.
+// The port of the coordinator's shard calls this.
 O2ibPort* O2ibNet::home_of(const O2ibPort& at, const o2iblnd::Ipv4Endpoint& from) {
   const Nid peer = Nid::of(NetType::kO2ib, number_of_net(at.nid().net()), from.address);
   const auto shard = o2iblnd::home_of_request(*node_, at.nid(), peer);
   return shard ? port_on(at.interface(), *shard) : nullptr;
 }
 
-// A lane is an LND's on its shard; one that has gone answers with that.
+// A lane belongs to an LND on its shard; the answer for a destroyed one says that it is gone.
 void O2ibNet::hear(o2iblnd::LaneEnd& end, const o2iblnd::LaneNote& note) {
   const auto found = std::ranges::find_if(ports_, [&](const auto& port) {
     return port->shard() == end.shard() && port->nid() == note.lane->local;
@@ -122,7 +122,7 @@ void O2ibNet::hear(o2iblnd::LaneEnd& end, const o2iblnd::LaneNote& note) {
   end.answer_for_nobody(note);
 }
 
-// Requests on their way from one shard to another.
+// Rejects requests on their way from one shard to another.
 void O2ibNet::turn_down_all() {
   for (const auto& port : ports_) {
     o2iblnd::LaneEnd* const end = lanes_.end(port->shard());

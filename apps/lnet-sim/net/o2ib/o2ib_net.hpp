@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// o2ib of a node: each interface has a port on each shard. The one on the coordinator's shard
-// listens for all of them; queue pairs of one peer may lie on several.
+// o2ib of a node: each interface has a port on each shard. The port on the coordinator's shard
+// listens for all of them; queue pairs of one peer may lie on several shards.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ class O2ibNet final : public NodeNet, public O2ibHomes {
   void count_into(NetCounts& counts) const override;
 
  private:
-  // Payload of lazy memory is described.
+  // Payload in lazy memory is described, not copied.
   class Copier final : public o2iblnd::PayloadCopier {
    public:
     explicit Copier(drivers::LazyMemory& lazy) : lazy_(lazy) {}

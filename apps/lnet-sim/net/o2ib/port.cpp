@@ -11,7 +11,7 @@ using o2iblnd::O2ibCounters;
 using o2iblnd::QueuePairId;
 using o2iblnd::VerbsDriver;
 
-// Leaves its counts behind.
+// Keeps its counts when it is destroyed.
 class O2ibPort::Lnd final : public o2iblnd::O2ibLnd {
  public:
   Lnd(O2ibPort& port, lnet::LndUpcalls& core, VerbsDriver& driver)
@@ -26,12 +26,13 @@ class O2ibPort::Lnd final : public o2iblnd::O2ibLnd {
   O2ibPort& port_;
 };
 
-// From the driver up to the LND: faults, then the port.
+// Upward order from the driver to the LND: faults, then the port.
 O2ibPort::O2ibPort(const Setup& setup, O2ibHomes& homes)
     : interface_(setup.interface), shard_(setup.shard), config_(setup.lnd), homes_(homes) {
   if (setup.faults.count > 0) {
     faults_ = std::make_unique<drivers::FaultVerbsDriver>(*this, setup.random);
-    PLNET_CHECK(faults_->set_plan(setup.faults).has_value(), "the site's reader asks the seam");
+    PLNET_CHECK(faults_->set_plan(setup.faults).has_value(),
+                "the reader of the site has checked the faults");
   }
   VerbsEvents& events = faults_ ? static_cast<VerbsEvents&>(*faults_) : *this;
   driver_ = std::make_unique<drivers::SimVerbsDriver>(setup.wires.verbs, setup.host,
@@ -58,7 +59,7 @@ void O2ibPort::close() {
   driver_.reset();
 }
 
-// Faults first: what they held back is older than what the device has.
+// Faults first: delayed events are older than those of the device.
 unsigned O2ibPort::poll(Instant now) {
   const unsigned work = faults_ ? faults_->poll(now) : 0;
   return work + driver_->poll(now);
@@ -79,7 +80,7 @@ Instant O2ibPort::next_deadline() const {
 }
 
 void O2ibPort::calm() {
-  if (faults_) PLNET_CHECK(faults_->set_plan({}).has_value(), "nothing is allowed");
+  if (faults_) PLNET_CHECK(faults_->set_plan({}).has_value(), "a plan without faults is valid");
 }
 
 void O2ibPort::set_device(bool up) {

@@ -18,10 +18,10 @@ namespace plnet::sim {
 
 class O2ibPort;
 
-// Finds the port on the home shard of a peer that connects.
+// Finds the port on the home shard of a connecting peer.
 class O2ibHomes {
  public:
-  // Null: there is no room for the peer.
+  // Null: no room for the peer.
   [[nodiscard]] virtual O2ibPort* home_of(const O2ibPort& at,
                                           const o2iblnd::Ipv4Endpoint& from) = 0;
 
@@ -32,13 +32,13 @@ class O2ibHomes {
 class O2ibPort final : public o2iblnd::VerbsEvents {
  public:
   struct Setup {
-    std::size_t interface = 0;  // of the node
+    std::size_t interface = 0;  // number within the node
     lnet::ShardId shard = 0;
     const Wires& wires;
     drivers::HostId host = 0;
     Doorbell& bell;  // of the shard
     drivers::FaultPlan faults;
-    Random random;  // of the faults
+    Random random;  // for the faults
     o2iblnd::O2ibLndConfig lnd;
   };
 
@@ -47,18 +47,18 @@ class O2ibPort final : public o2iblnd::VerbsEvents {
   O2ibPort(const O2ibPort&) = delete;
   O2ibPort& operator=(const O2ibPort&) = delete;
 
-  // Once. The node owns the LND.
+  // Call once. The node owns the LND.
   [[nodiscard]] std::unique_ptr<lnet::Lnd> make_lnd(lnet::LndUpcalls& core);
-  // Requests to connect come to this port, which brings them to those of other shards.
+  // Connect requests arrive at this port, which passes them to the ports of other shards.
   void listen();
-  // The driver goes. The LND must be idle.
+  // Destroys the driver. The LND must be idle.
   void close();
 
   [[nodiscard]] std::size_t interface() const { return interface_; }
   [[nodiscard]] lnet::ShardId shard() const { return shard_; }
   [[nodiscard]] const lnet::Nid& nid() const { return config_.nid; }
   unsigned poll(Instant now);
-  // About a queue pair on another shard than its peer's home. False: there is no LND.
+  // A note about a queue pair on another shard than its peer's home. False: no LND.
   [[nodiscard]] bool hear(const o2iblnd::LaneNote& note);
   // Rejects a connect request that no port takes.
   void turn_down(const o2iblnd::HandedRequest& request);
@@ -95,9 +95,9 @@ class O2ibPort final : public o2iblnd::VerbsEvents {
   O2ibHomes& homes_;
   bool listens_ = false;
   o2iblnd::O2ibLnd* lnd_ = nullptr;
-  std::unique_ptr<drivers::FaultVerbsDriver> faults_;  // null: none
+  std::unique_ptr<drivers::FaultVerbsDriver> faults_;  // null: no faults
   std::unique_ptr<drivers::SimVerbsDriver> driver_;
-  Counts of_lnd_{};  // that is gone
+  Counts of_lnd_{};  // counts of the destroyed LND
 };
 
 }  // namespace plnet::sim

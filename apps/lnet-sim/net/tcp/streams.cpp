@@ -38,7 +38,8 @@ TcpStreams::TcpStreams(const Parts& parts)
     if (parts.faults.count > 0) {
       const Random random = Random(parts.random).fork(std::to_string(places_.size()));
       place.faults = std::make_unique<drivers::FaultStreamDriver>(place.streams, random);
-      PLNET_CHECK(place.faults->set_plan(parts.faults).has_value(), "the reader asks the seam");
+      PLNET_CHECK(place.faults->set_plan(parts.faults).has_value(),
+                  "the reader of the site has checked the faults");
     }
     socklnd::StreamEvents& events =
         place.faults ? static_cast<socklnd::StreamEvents&>(*place.faults) : place.streams;
@@ -82,7 +83,7 @@ void TcpStreams::close() {
     place->driver.reset();
 }
 
-// Faults first: what they held back is older than what the device has.
+// Faults first: delayed events are older than those of the device.
 unsigned TcpStreams::poll(ShardId shard, Instant now) {
   Place& place = *places_[shard];
   unsigned work = place.inbox.take_arrivals(kArrivalsMax, kArrivalsMax);
@@ -101,7 +102,8 @@ Instant TcpStreams::next_deadline(ShardId shard) {
 
 void TcpStreams::calm() {
   for (const auto& place : places_) {
-    if (place->faults) PLNET_CHECK(place->faults->set_plan({}).has_value(), "nothing is allowed");
+    if (place->faults)
+      PLNET_CHECK(place->faults->set_plan({}).has_value(), "a plan without faults is valid");
   }
 }
 
@@ -112,7 +114,7 @@ std::uint64_t TcpStreams::faults() const {
   return sum;
 }
 
-// Those that were open and did not end because somebody wanted them to.
+// Connections that were open and did not end on purpose.
 std::uint64_t TcpStreams::connections_lost() const {
   using Id = socklnd::SockLndCounters::Id;
   std::uint64_t sum = 0;
@@ -156,7 +158,7 @@ socklnd::Room TcpStreams::room_for(const Arrival& arrival) {
 }
 
 void TcpStreams::hand_over(const Arrival& arrival) {
-  PLNET_CHECK(home_.has_value(), "who brings a connection has asked for room");
+  PLNET_CHECK(home_.has_value(), "room_for() precedes each arrival");
   places_[*home_]->inbox.bring(arrival);
 }
 

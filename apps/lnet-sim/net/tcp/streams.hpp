@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP of a simulated node: socklnd as it is over the simulator's byte streams. A driver on each
-// shard, which the LNDs of all TCP interfaces share; on shard 0 the acceptor, which brings
+// TCP of a simulated node: the real socklnd over the simulator's byte streams. A driver on each
+// shard, shared by the LNDs of all TCP interfaces; on shard 0 the acceptor, which passes
 // connections to the home of their peer. Lanes lie on all shards.
 #pragma once
 
@@ -31,7 +31,7 @@ class TcpStreams final : public socklnd::PeerHomes {
     std::span<const std::unique_ptr<drivers::SimShard>> lcores;
     std::size_t streams_max = 0;  // of each shard
     drivers::FaultPlan faults;
-    Random random;  // of the faults
+    Random random;  // for the faults
     std::size_t strangers_max = 64;
   };
 
@@ -40,33 +40,33 @@ class TcpStreams final : public socklnd::PeerHomes {
   TcpStreams(const TcpStreams&) = delete;
   TcpStreams& operator=(const TcpStreams&) = delete;
 
-  // Once, before the first interface.
+  // Call once, before the first interface.
   void set_node(lnet::Node& node) { node_ = &node; }
   // The node owns the LND.
   [[nodiscard]] std::unique_ptr<socklnd::SockLnd> make(const socklnd::SockLndConfig& config,
                                                        lnet::LndUpcalls& core, lnet::ShardId shard);
-  // Others may connect to this interface, once all shards know it.
+  // Other nodes may connect to this interface; called when all shards know it.
   void listen(const lnet::Nid& nid);
   // Accepts no more connections.
   void shut_down();
   // No incoming connection is being accepted.
   [[nodiscard]] bool idle();
-  // The drivers go. The LNDs must be idle.
+  // Destroys the drivers. The LNDs must be idle.
   void close();
 
   unsigned poll(lnet::ShardId shard, Instant now);
-  // Of faults and of strangers; what arrives rings.
+  // The next fault or deadline of a stranger; arriving messages ring the doorbell.
   [[nodiscard]] Instant next_deadline(lnet::ShardId shard);
-  // No new faults.
+  // Ends all faults.
   void calm();
 
-  [[nodiscard]] std::uint64_t faults() const;  // that happened
+  [[nodiscard]] std::uint64_t faults() const;  // faults so far
   [[nodiscard]] std::uint64_t connections_lost() const;
-  // Strangers that no correct node is.
+  // Strangers that are no correct nodes.
   [[nodiscard]] std::uint64_t strange_strangers() const;
 
  private:
-  // Few, so that some are turned away.
+  // A small limit, so that some connections are refused.
   static constexpr std::size_t kArrivalsMax = 16;
 
   struct Place {
@@ -87,7 +87,7 @@ class TcpStreams final : public socklnd::PeerHomes {
   std::unique_ptr<socklnd::Acceptor> acceptor_;
   socklnd::LaneExchange lanes_;
   std::vector<lnet::Nid> listening_;
-  std::optional<lnet::ShardId> home_;  // what room_for() found
+  std::optional<lnet::ShardId> home_;  // result of room_for()
 };
 
 }  // namespace plnet::sim

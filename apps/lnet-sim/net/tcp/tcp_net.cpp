@@ -10,7 +10,7 @@ using namespace lnet;
 namespace {
 
 constexpr std::size_t kStrangersMax = 64;
-// Beyond those of the peers that there can be: of some that are on their way out.
+// A reserve for connections that are closing, beyond those of all possible peers.
 constexpr std::size_t kSpare = 16;
 
 }  // namespace
@@ -44,7 +44,8 @@ std::int64_t TcpNet::conns_per_peer() const {
   return 1 + static_cast<std::int64_t>(setup_.seed % 2);
 }
 
-// Control, bulk in and bulk out, and as many that come while those go.
+// Control, bulk in and bulk out, and the same number again, since new ones come while old ones
+// close.
 std::size_t TcpNet::connections_max(const NetInterface& of) const {
   return of.peers * static_cast<std::size_t>(2 * (1 + 2 * conns_per_peer())) + kSpare;
 }
@@ -79,7 +80,7 @@ std::unique_ptr<Lnd> TcpNet::make_lnd(const NetInterface& of, const Ni& ni, LndU
       .relay_bytes_min = std::uint32_t{4096} << setup_.seed % 6,
       .copied_bytes_max = setup_.is_lazy ? 0 : socklnd::Outgoing::kCopiedPayloadMax,
       .start = setup_.start};
-  config.tunables.sock_timeout = 0;  // LNet's
+  config.tunables.sock_timeout = 0;  // use LNet's
   config.tunables.conns_per_peer = conns_per_peer();
   auto lnd = sockets_of(*of.plan).make(config, core, shard);
   interfaces_.push_back({of.number, lnd.get()});

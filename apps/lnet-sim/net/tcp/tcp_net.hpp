@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP of a node. Its networks share sockets, as in lnet-router, hence the faults of the first of
-// them; a later one with faults has sockets of its own.
+// TCP of a node. Its networks share sockets, as in lnet-router, and therefore the faults of the
+// first of them; a later network with faults has its own sockets.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ class TcpNet final : public NodeNet {
     socklnd::SockLnd* lnd = nullptr;
   };
 
-  // Null: shared ones.
+  // Null: shared sockets.
   [[nodiscard]] const NetPlan* owner_of(const NetPlan& plan) const;
   [[nodiscard]] std::int64_t conns_per_peer() const;
   [[nodiscard]] std::size_t connections_max(const NetInterface& of) const;
