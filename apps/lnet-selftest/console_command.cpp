@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kConsoleProgram = "lnet-selftest console";
 constexpr const char* kConsoleInstance = "console";
 
-// It talks now and then: one shard that sleeps meanwhile, beside whatever else the host does. CPUs
-// that are listed one by one are what the user wants.
+// A console communicates rarely: one shard that sleeps meanwhile, whatever else the host does. A
+// list of CPUs in the settings is used as is.
 void make_modest(runtime::Settings& settings, bool idle_asked) {
   if (!idle_asked) settings.pollers.idle = runtime::IdlePolicy::kSleep;
   if (settings.cpts.by == runtime::CptPlanRequest::By::kList) return;
@@ -54,7 +54,7 @@ int run_in_background(int count, const char* const* words) {
   running.store(node->get());
   (*node)->run();
   selftest.move_out();
-  // What it has written nobody needs when all went well, and every session has another lock.
+  // After a success its files are not needed, and every session uses another lock.
   const std::string socket = line->node.socket.path;
   if (socket.ends_with(".sock")) {
     (void)::unlink((socket.substr(0, socket.size() - 4) + "log").c_str());

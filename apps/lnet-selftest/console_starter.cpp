@@ -20,12 +20,12 @@ namespace plnet::lst {
 namespace {
 
 constexpr auto kLookPeriod = std::chrono::milliseconds(20);
-// Memory without hugepages on a busy machine.
+// Enough for memory without hugepages on a busy machine.
 constexpr unsigned kLooksMax = 3000;
 constexpr mode_t kFolderMode = 0755;
 constexpr mode_t kLogMode = 0600;
 
-// Of a file whose lines are short.
+// The last line of a file with short lines.
 std::string last_line(const std::string& path) {
   std::ifstream file(path);
   std::string last;
@@ -35,7 +35,7 @@ std::string last_line(const std::string& path) {
   return last;
 }
 
-// In the child: async-signal-safe up to the exec.
+// In the child: async-signal-safe until exec.
 [[noreturn]] void become_console(int log, const std::vector<char*>& words) {
   leave_terminal(log);
   ::execv("/proc/self/exe", words.data());
@@ -62,18 +62,18 @@ std::expected<FoundConsole, Refusal> await_console(const Consoles& consoles,
                                                    const std::string& log_path) {
   for (unsigned looks = 0; looks < kLooksMax; ++looks) {
     auto found = consoles.look_at(socket);
-    if (found && found->silent) break;  // it was asked for long enough
+    if (found && found->silent) break;  // it has had enough time to answer
     if (found) return std::move(*found);
     int status = 0;
     if (::waitpid(child, &status, WNOHANG) == child) {
       const std::string why = last_line(log_path);
-      return failed(EIO, why.empty() ? "it ended without a word" : why);
+      return failed(EIO, why.empty() ? "it ended without a message" : why);
     }
     std::this_thread::sleep_for(kLookPeriod);
   }
   (void)::kill(child, SIGKILL);
   (void)::waitpid(child, nullptr, 0);
-  return failed(ETIMEDOUT, fmt::format("it did not begin to serve; see '{}'", log_path));
+  return failed(ETIMEDOUT, fmt::format("it has not started to serve; see '{}'", log_path));
 }
 
 std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles, std::uint32_t key,
@@ -103,7 +103,7 @@ std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles, std
   if (child == 0) become_console(log.get(), words);
   auto found = await_console(consoles, socket, child, log_path);
   if (found) return found;
-  // One that has ended has said why, and its log is of no more use.
+  // An ended console has reported its reason, and its log is not needed any more.
   if (found.error().number != ETIMEDOUT) (void)::unlink(log_path.c_str());
   return found;
 }

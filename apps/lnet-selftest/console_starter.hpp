@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts a console in the background, for one session.
+// Starts a console in the background for one session.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@
 
 namespace plnet::lst {
 
-// Of a console that is to be started, unless somebody names another.
+// Configuration of a started console, unless another file is named.
 inline constexpr const char* kDefaultConfig = "/etc/plnet.yaml";
 
 struct ConsoleStart {
-  std::string config;   // "": every default, which is no network
-  std::string options;  // of modprobe.d; "": none
+  std::string config;   // "": all defaults, which have no network
+  std::string options;  // a modprobe.d file; "": none
   std::string lock_directory;
 };
 
-// Of a child that nobody at the terminal is to hear of, or to interrupt: what it writes goes into
-// its log. Async-signal-safe.
+// For a child that is detached from the terminal: its output goes to its log, and the terminal's
+// signals do not reach it. Async-signal-safe.
 void leave_terminal(int log);
 
-// Until the child serves at this socket; or says why it does not: it has ended then, and what it
-// has written last is why.
+// Waits until the child serves at this socket. The error is the last line of its log if the child
+// has ended.
 [[nodiscard]] std::expected<FoundConsole, Refusal> await_console(const Consoles& consoles,
                                                                  const std::string& socket,
                                                                  pid_t child,
                                                                  const std::string& log_path);
 
-// Returns when it serves, or says why it does not: that is what it has written last.
+// Returns when the console serves; otherwise the error is the last line of its log.
 [[nodiscard]] std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles,
                                                                  std::uint32_t key,
                                                                  const ConsoleStart& start);
 
-// `new_session` at the console that can have it; if there is none, at one that is started, and
-// `started` becomes true.
+// Sends `new_session` to the console that may have it; if there is none, starts one and sets
+// `started`.
 [[nodiscard]] Shell::Asked begin_session(Consoles& consoles, const ConsoleStart& start,
                                          const std::string& instance, const Shell::Args& args,
                                          bool& started);

@@ -33,7 +33,7 @@ using socklnd::SocketAddress;
 constexpr mode_t kLogMode = 0600;
 constexpr unsigned kPortsTried = 100;
 constexpr auto kLookPeriod = std::chrono::milliseconds(10);
-// LNet gives its peers some seconds to go.
+// LNet waits some seconds for its peers at the end.
 constexpr auto kEndMax = std::chrono::seconds(15);
 
 SocketAddress loopback_address(std::uint8_t last, std::uint16_t port) {
@@ -43,7 +43,7 @@ SocketAddress loopback_address(std::uint8_t last, std::uint16_t port) {
   return address;
 }
 
-// The port that the system chose, if it was 0.
+// The port; chosen by the system if it was 0.
 std::optional<std::uint16_t> bind_to(const SocketAddress& address, drivers::TcpSocket& socket) {
   auto opened = drivers::open_socket(address);
   if (!opened) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<std::uint16_t> bind_to(const SocketAddress& address, drivers::TcpS
   return drivers::address_of(bound).port;
 }
 
-// One that both addresses have free: 988 may be in use by LNet itself.
+// A port that is free at both addresses: LNet itself may use 988.
 Outcome<std::uint16_t> free_port() {
   for (unsigned i = 0; i < kPortsTried; ++i) {
     drivers::TcpSocket first;
@@ -69,7 +69,7 @@ Outcome<std::uint16_t> free_port() {
   return failure(Errc::kBusy, "no TCP port is free on 127.0.0.1 and 127.0.0.2");
 }
 
-// Each node a core of its own, if there are two.
+// A core for each node if there are two.
 Outcome<std::array<unsigned, 2>> two_cpus() {
   const auto planned =
       runtime::plan_machine({.by = runtime::CptPlanRequest::By::kCore, .shards_per_cpt = 1}, {});
@@ -84,7 +84,7 @@ Outcome<std::array<unsigned, 2>> two_cpus() {
 Outcome<runtime::Settings> settings_of(const char* nid, unsigned cpu, std::uint16_t port,
                                        runtime::IdlePolicy idle) {
   runtime::Settings settings;
-  // Nobody else's machine is involved: ports that are not reserved will do.
+  // No other machine is involved, so ports need not be reserved.
   auto options = runtime::read_module_options(
       fmt::format("options lnet accept=all accept_port={0} accept_port_bulk={0}\n", port),
       "loopback");
@@ -111,13 +111,14 @@ struct NodePlan {
   pid_t parent = 0;
 };
 
-// The child. It hears no Ctrl-C: who started it ends the session first. It does not outlive it.
+// Runs in the child. It ignores Ctrl-C, since its parent ends the session first, and it does not
+// outlive its parent.
 [[noreturn]] void become_node(const NodePlan& plan) {
   const runtime::Descriptor log(
       ::open(plan.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kLogMode));
   lst::leave_terminal(log.get());
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    (void)::signal(number, SIG_DFL);  // until it has its own way to end
+    (void)::signal(number, SIG_DFL);  // until the node installs its own handlers
   (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != plan.parent) ::_exit(1);
   int status = 0;
@@ -130,7 +131,7 @@ struct NodePlan {
     std::fprintf(stderr, "%s\n", error.what());
     status = 1;
   }
-  // What the parent has written and not flushed is the parent's.
+  // Buffered output of the parent must not be flushed here.
   ::_exit(status);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two nodes of this machine that talk over its loopback interface, for as long as this lives: a
-// run needs no configuration and no other program. Each is a child of this process, since DPDK is
-// there once for each.
+// Two nodes on this machine that communicate over its loopback interface, as long as this object
+// lives: a run without configuration and other programs. Each is a child process, since DPDK can be
+// started once per process.
 #pragma once
 
 #include <array>
@@ -25,19 +25,19 @@ class Loopback {
   static constexpr const char* kServerName = "server";
   static constexpr std::array kNames{kClientName, kServerName};
 
-  // Returns when both serve, or why they do not. Before this process has a second thread. The clock
-  // outlives this.
+  // Returns when both serve, or with an error. Call before this process has a second thread. The
+  // clock outlives the object.
   [[nodiscard]] static Outcome<std::unique_ptr<Loopback>> start(const std::string& lock_directory,
                                                                 runtime::IdlePolicy idle,
                                                                 const Clock& clock);
-  // The nodes have ended, and their folder is gone.
+  // Ends the nodes and removes their folder.
   ~Loopback();
   Loopback(const Loopback&) = delete;
   Loopback& operator=(const Loopback&) = delete;
 
-  // Of the client and the server; the same if there is one only.
+  // Of the client and the server; equal if only one is usable.
   [[nodiscard]] const std::array<unsigned, 2>& cpus() const { return cpus_; }
-  // With the control sockets of both.
+  // The folder of both control sockets.
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string socket_of(const std::string& name) const;
 
@@ -53,10 +53,10 @@ class Loopback {
   std::array<unsigned, 2> cpus_{};
 };
 
-// Between the two, about half a minute of it.
+// A plan for the two nodes that takes about half a minute.
 [[nodiscard]] Plan loopback_plan();
-// How the nodes idle. Where requests do not wait for answers a node that sleeps would be late for
-// them; otherwise nodes are not to be in the way of a floor.
+// The nodes' idle policy. Requests of an open loop would be late on a node that sleeps; otherwise
+// the nodes must not disturb the measurement of a floor.
 [[nodiscard]] runtime::IdlePolicy loopback_idle(const Plan& plan);
 
 }  // namespace plnet::run

@@ -29,28 +29,28 @@ namespace {
 using runtime::row_makers::flag;
 using runtime::row_makers::text;
 constexpr auto kOptions = std::to_array<apps::OptionRow>({
-    text("config", 0, "FILE", "of a console that is to be started; LST_CONFIG, /etc/plnet.yaml"),
-    text("options", 0, "FILE", "of modprobe.d, for it as well"),
-    text("instance", 0, "NAME", "the node that is to be the console, if there are several"),
-    text("run-dir", 0, "FOLDER", "with the control sockets; LST_RUN_DIR, /run/plnet"),
-    text("lock-dir", 0, "FOLDER", "of the CPU claims"),
-    flag("version", 'V', "and nothing else"),
-    flag("help", 'h', "and nothing else"),
-    flag("list-commands", 0, "and nothing else"),
+    text("config", 0, "FILE", "configuration of a started console; LST_CONFIG, /etc/plnet.yaml"),
+    text("options", 0, "FILE", "modprobe.d file, also for it"),
+    text("instance", 0, "NAME", "the node with the console, if there are several"),
+    text("run-dir", 0, "FOLDER", "folder of control sockets; LST_RUN_DIR, /run/plnet"),
+    text("lock-dir", 0, "FOLDER", "folder of CPU claims"),
+    flag("version", 'V', "print the version"),
+    flag("help", 'h', "print this help"),
+    flag("list-commands", 0, "list the commands"),
 });
 
 std::string option_or(const apps::Arguments& options, const char* name, std::string otherwise) {
   return options.has(name) ? options.text(name) : std::move(otherwise);
 }
 
-// user@host, as lst names sessions that nobody named.
+// user@host: lst's default name of sessions.
 std::string default_name() {
   std::array<char, 64> host{};
   const bool known = ::gethostname(host.data(), host.size() - 1) == 0;
   return fmt::format("{}@{}", runtime::user_name(::getuid()), known ? host.data() : "unknown_host");
 }
 
-// Lst as this process runs it.
+// The environment of lst in this process.
 class Program {
  public:
   explicit Program(const apps::Arguments& options)
@@ -78,7 +78,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   [[nodiscard]] Shell& shell() { return shell_; }
-  // It started a console, whose session nobody has ended yet.
+  // It started a console whose session still exists.
   [[nodiscard]] bool leaves_session() const {
     if (!started_) return false;
     const auto console = console_of(consoles_.look(), shell_.key);
@@ -86,7 +86,7 @@ class Program {
   }
 
  private:
-  // To people. Scripts that read what lst prints see what they have always seen.
+  // Host names are shown to people only; scripts get the unchanged output of lst.
   void show_names() {
     if (::isatty(STDOUT_FILENO) == 0) return;
     if (auto names = runtime::NicNames::look_up("", stderr)) shell_.names = std::move(*names);
@@ -114,7 +114,7 @@ int end(const Shell& shell, int status) {
 constexpr const char* kOwnSession =
     "usage: lnet-selftest console [OPTIONS] [COMMAND]\n\n"
     "The commands of lst, one or line by line, with a session and a console of its own: it starts\n"
-    "with new_session, and nothing is left of it at the end.\n\n";
+    "with new_session, and everything is removed at the end.\n\n";
 
 std::string global_help(bool own_session) {
   std::string help = (own_session ? kOwnSession : "") + overview() + "\nBefore the command:\n";
@@ -126,7 +126,7 @@ std::string global_help(bool own_session) {
   return help;
 }
 
-// Nothing: a command, or the prompt, is to be run.
+// Nothing: run a command, or the prompt.
 std::optional<int> run_informative(const apps::Arguments& options, const Shell& shell,
                                    bool own_session) {
   if (options.has("version")) {

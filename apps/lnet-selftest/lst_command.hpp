@@ -7,8 +7,8 @@ namespace plnet::lst {
 // `words` begin with the program's name. Returns the exit status.
 int run_lst_command(int count, const char* const* words);
 
-// The same without a command: the session is this process's own unless LST_SESSION says otherwise,
-// and ends with the prompt if a console was started for it.
+// The prompt: the session belongs to this process unless LST_SESSION names another, and ends with
+// the prompt if a console was started for it.
 int run_prompt_with_console(int count, const char* const* words);
 
 }  // namespace plnet::lst

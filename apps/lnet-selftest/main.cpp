@@ -16,10 +16,10 @@ constexpr int kUsageStatus = 2;
 constexpr const char* kUsage =
     "usage: lnet-selftest COMMAND [OPTIONS]\n"
     "\n"
-    "  node     an LNet node that consoles have generate traffic or answer it\n"
+    "  node     an LNet node that generates or answers traffic for consoles\n"
     "  console  a prompt for the commands of lst, with a console of its own\n"
     "  run      a whole benchmark: sweeps, repeats, a report\n"
-    "  compare  what differs between two reports of it\n"
+    "  compare  compares two reports of run\n"
     "  lst      one of these commands; also installed as lst\n"
     "\n"
     "lnet-selftest COMMAND --help says more.\n";

@@ -17,8 +17,8 @@ constexpr const char* kNodeInstance = "selftest";
 
 int run_selftest_node(int count, const char* const* words) {
   CLI::App app(
-      "An LNet node that consoles of LNet selftest, ours or Lustre's, have generate traffic or "
-      "answer it.",
+      "An LNet node that generates traffic for consoles of LNet selftest, ours or Lustre's, or "
+      "answers it.",
       kNodeProgram);
   app.set_version_flag("--version", std::string("lnet-selftest ") + PLNET_VERSION);
   const node::NodeFlags flags(app, kNodeProgram, kNodeInstance);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnet-selftest node`: an LNet node that does nothing but selftest, until it is told to stop.
+// `lnet-selftest node`: an LNet node for selftest only, until it is told to stop.
 #pragma once
 
 namespace plnet::apps {
 
-// `words` begin with the subcommand, in a program's place. Returns the exit status.
+// `words` begin with the subcommand in place of the program name. Returns the exit status.
 int run_selftest_node(int count, const char* const* words);
 
 }  // namespace plnet::apps

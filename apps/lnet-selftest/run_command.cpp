@@ -42,22 +42,22 @@ constexpr int kFailed = 1;
 constexpr int kMisused = 2;
 constexpr int kMissed = 3;
 constexpr int kInterrupted = 130;
-// How soon an interrupt is seen.
+// Time until an interrupt is noticed.
 constexpr auto kNap = std::chrono::milliseconds(50);
 
 constexpr auto kOwnOptions = std::to_array<OptionRow>({
     row_makers::text("report", 'o', "FOLDER", "for report.txt, .json, .csv and .html; a new one"),
-    row_makers::flag("loopback", 0, "two nodes of this machine, and nothing else: a first look"),
-    row_makers::text("config", 0, "FILE", "of a console that is to be started; LST_CONFIG"),
-    row_makers::text("options", 0, "FILE", "of modprobe.d, for it as well"),
-    row_makers::text("instance", 0, "NAME", "the node that is to be the console, of several"),
-    row_makers::text("run-dir", 0, "FOLDER", "with the control sockets; LST_RUN_DIR, /run/plnet"),
-    row_makers::text("lock-dir", 0, "FOLDER", "of the CPU claims"),
+    row_makers::flag("loopback", 0, "measure two nodes on this machine; needs no configuration"),
+    row_makers::text("config", 0, "FILE", "configuration of a started console; LST_CONFIG"),
+    row_makers::text("options", 0, "FILE", "modprobe.d file, also for it"),
+    row_makers::text("instance", 0, "NAME", "the node with the console, if there are several"),
+    row_makers::text("run-dir", 0, "FOLDER", "folder of control sockets; LST_RUN_DIR, /run/plnet"),
+    row_makers::text("lock-dir", 0, "FOLDER", "folder of CPU claims"),
     row_makers::text("nic-names", 0, "FILE", "hosts of NIC addresses; /etc/plnet/nic_names"),
-    row_makers::flag("help", 'h', "and nothing else"),
+    row_makers::flag("help", 'h', "print this help"),
 });
 
-// Set by a handler: there is no other way to hear of a signal that works while a console is asked.
+// Set by a handler: the only way to notice a signal during a request to a console.
 volatile std::sig_atomic_t stop_asked = 0;
 void on_signal(int /*number*/) {
   stop_asked = 1;
@@ -66,7 +66,7 @@ void on_signal(int /*number*/) {
 void hear_signals() {
   struct sigaction action{};
   action.sa_handler = on_signal;
-  // What is under way goes on: the session must be ended by somebody who is asked in turn.
+  // System calls continue after a signal: the session must be ended by further requests.
   action.sa_flags = SA_RESTART;
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
     (void)::sigaction(number, &action, nullptr);
@@ -85,7 +85,7 @@ std::string help() {
   std::string text =
       "usage: lnet-selftest run [PLAN.yaml] [OPTIONS]\n\n"
       "Measures every combination of tests, sizes and concurrencies between two groups of nodes,\n"
-      "and leaves a report. What the options say goes over what the plan says.\n\n";
+      "and leaves a report. Options override the plan.\n\n";
   for (const OptionRow& option : all_options()) {
     const std::string letter =
         option.short_name != 0 ? fmt::format("-{}, ", option.short_name) : "    ";
@@ -95,7 +95,8 @@ std::string help() {
   }
   return text +
          "\nExit status: 0 all was measured, and thresholds are met; 1 something failed; 2 usage\n"
-         "or plan; 3 thresholds were missed; 130 interrupted, with a report of what there is.\n";
+         "or plan; 3 thresholds were missed; 130 interrupted, with a report of the completed "
+         "part.\n";
 }
 
 int complain(const char* program, int status, const std::string& what) {
@@ -117,14 +118,14 @@ lst::ConsoleStart start_of(const Arguments& arguments) {
   return start;
 }
 
-// Until it is over; interrupts are passed on.
+// Runs it to its end; passes interrupts on.
 void conduct(run::Conductor& conductor, const Clock& clock) {
   while (!conductor.over()) {
     if (stop_asked != 0) conductor.interrupt();
     const Instant next = conductor.step(clock.now());
     while (stop_asked == 0 && clock.now() < next)
       std::this_thread::sleep_for(std::min<Duration>(kNap, next - clock.now()));
-    // Asked to stop: a console that is asked again and again is not to be stormed.
+    // Asked to stop: pauses, so that repeated requests do not flood a console.
     if (stop_asked != 0 && clock.now() < next) std::this_thread::sleep_for(kNap);
   }
 }
@@ -145,8 +146,8 @@ struct NotBegun {
   std::string what;
 };
 
-// The error: nothing has begun, since the plan asks for what these nodes cannot do, or there would
-// be no place for the report.
+// The error: nothing has begun, since these nodes cannot execute the plan, or the report's folder
+// is unusable.
 std::expected<run::Report, NotBegun> measure(const run::Plan& plan, const run::Loopback* loopback,
                                              const Arguments& arguments,
                                              const runtime::SystemClock& clock) {
@@ -223,7 +224,7 @@ int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simu
   return leave(std::move(*report), arguments, names);
 }
 
-// Nodes that a run brings along are all that it measures.
+// A run with nodes of its own measures only these.
 Outcome<void> check_own_nodes(const Arguments& arguments, const run::Plan& plan,
                               const run::Plan& defaults) {
   const bool simulated = arguments.has("sim");
@@ -233,12 +234,12 @@ Outcome<void> check_own_nodes(const Arguments& arguments, const run::Plan& plan,
   for (const char* const other : {"config", "options", "instance", "run-dir", "lock-dir"}) {
     const bool claims_cpus = !simulated && std::string_view(other) == "lock-dir";
     if (arguments.has(other) && !claims_cpus)
-      return failure(Errc::kInvalid, fmt::format("--{} is of other nodes than --{} has", other,
+      return failure(Errc::kInvalid, fmt::format("--{} has no effect on the nodes of --{}", other,
                                                  simulated ? "sim" : "loopback"));
   }
   if (simulated) return {};
   if (plan.from_words == defaults.from_words && plan.to_words == defaults.to_words) return {};
-  return failure(Errc::kInvalid, "--loopback: it has two nodes of its own, and no others");
+  return failure(Errc::kInvalid, "--loopback has two nodes of its own, expected no others");
 }
 
 Outcome<runtime::Json> read_report(const std::string& path) {

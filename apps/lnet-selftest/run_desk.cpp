@@ -62,7 +62,7 @@ CpuTimes ConsoleDesk::cpu_times() {
   return read_cpu_times(text.str());
 }
 
-// A connection of its own: a node that does not know the question must not cost the session's.
+// A separate connection: a node that does not know the verb must not end the session's.
 Outcome<lst::Json> ConsoleDesk::ask_node(const std::string& socket, std::string_view verb,
                                          const Args& args) const {
   auto client = runtime::ControlClient::connect(socket, clock_);
@@ -129,19 +129,20 @@ Outcome<void> ConsoleDesk::meet(const Plan& plan) {
     know(plan, node, socket);
   }
   for (const lst::FoundConsole& here : consoles_.look()) {
-    if (here.silent) continue;  // a client that is paced by it will be missed
+    if (here.silent) continue;  // a client that needs its pace is reported as missing
     const auto nodes = nodes_at(here.socket);
-    if (!nodes) continue;  // of another version: it tells nothing
+    if (!nodes) continue;  // another version without these figures
     for (const std::string& node : *nodes)
       know(plan, node, here.socket);
   }
   if (plan.rates.empty() && !plan.highest_rate) return {};
   for (const std::string& client : plan.from) {
     if (std::ranges::find(known_, client, &Known::node) != known_.end()) continue;
-    return failure(Errc::kInvalid,
-                   fmt::format("{} cannot be paced: it is no node of this host, and the plan names "
-                               "no control socket of it (control, --control NID=SOCKET)",
-                               client));
+    return failure(
+        Errc::kInvalid,
+        fmt::format("the pace of {} cannot be set: it is no node of this host, and the plan has "
+                    "no control socket for it (control, --control NID=SOCKET)",
+                    client));
   }
   return {};
 }
@@ -196,8 +197,8 @@ std::optional<Floor> ConsoleDesk::measure_floor(const Point& point) {
   }
   const auto [client, server] = *floor_cpus_;
   floor_note_ = fmt::format(
-      "a connection over this machine's loopback interface between its CPUs {} and {}; it says "
-      "nothing of networks, and pollers on these CPUs that never leave them (idle: busy) slow it "
+      "a connection over this machine's loopback interface between its CPUs {} and {}; it "
+      "does not include networks, and pollers on these CPUs with idle: busy slow it "
       "down",
       client, server);
   constexpr std::size_t kSmall = baseline::kSmallBytes + selftest::kMessageBytes;
@@ -218,8 +219,8 @@ std::optional<Floor> ConsoleDesk::measure_floor(const Point& point) {
 
 std::string ConsoleDesk::latency_note() const {
   if (told_.empty()) {
-    return "not known: the protocol carries none; nodes of this host tell theirs, and those whose "
-           "control sockets the plan names";
+    return "unknown: the protocol carries none; known for nodes of this host, and for nodes whose "
+           "control sockets are in the plan";
   }
   std::string names;
   for (std::size_t i = 0; i < std::min(told_.size(), kNodesNamedMax); ++i) {
@@ -229,8 +230,8 @@ std::string ConsoleDesk::latency_note() const {
   if (told_.size() > kNodesNamedMax)
     names += fmt::format(" and {} more", told_.size() - kNodesNamedMax);
   return fmt::format(
-      "of the RPCs that {} of {} clients began ({}); the protocol carries none, so that nothing is "
-      "known of others",
+      "of the RPCs that {} of {} clients began ({}); the protocol carries none, so that those of "
+      "other clients are unknown",
       told_.size(), clients_, names);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The console of a run: that of the node that is here, or one that is started; and this machine.
+// The console of a run: of the node on this host, or a started one; and this machine.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace plnet::run {
 
 class ConsoleDesk final : public Desk {
  public:
-  // The clock outlives this.
+  // The clock outlives the desk.
   ConsoleDesk(std::string run_folder, std::string instance, lst::ConsoleStart start,
               const Clock& clock);
 
@@ -26,24 +26,24 @@ class ConsoleDesk final : public Desk {
 
   std::optional<Floor> measure_floor(const Point& point) override;
 
-  // Where floors are measured; otherwise on the first two CPUs that this process may use.
+  // CPUs for measuring floors; the default is the first two that this process may use.
   void use_cpus(std::array<unsigned, 2> cpus) { floor_cpus_ = cpus; }
-  // Of what floors are, or why there are none; "": none was asked for.
+  // An explanation of floors, or the reason for missing ones; "": not requested.
   [[nodiscard]] const std::string& floor_note() const { return floor_note_; }
-  // Finds those nodes of the plan that can be asked on sockets of their own. The error: one that
-  // the plan names cannot, or a client of an open loop cannot be paced.
+  // Finds the plan's nodes with known control sockets. The error: a named socket is unusable, or a
+  // client of an open loop cannot be paced.
   [[nodiscard]] Outcome<void> meet(const Plan& plan);
-  // Of the nodes that were met.
+  // Of the nodes found.
   [[nodiscard]] const std::vector<NodeCpt>& cpts() const { return cpts_; }
-  // NIDs of the nodes that were met.
+  // NIDs of the nodes found.
   [[nodiscard]] std::vector<std::string> nids() const;
-  // Of whom percentiles are, or why there are none.
+  // The clients behind percentiles, or the reason for missing ones.
   [[nodiscard]] std::string latency_note() const;
 
  private:
-  // A node that can be asked itself.
+  // A node with a known control socket.
   struct Known {
-    std::string node;  // as consoles name it
+    std::string node;  // its name for consoles
     std::string socket;
     bool is_client = false;
     std::optional<lst::Json> before{};  // its latencies
@@ -66,7 +66,7 @@ class ConsoleDesk final : public Desk {
   std::string operation_;
   std::optional<std::array<unsigned, 2>> floor_cpus_;
   std::string floor_note_;
-  std::vector<std::string> told_;  // latencies, some time
+  std::vector<std::string> told_;  // nodes that have reported latencies
 };
 
 }  // namespace plnet::run

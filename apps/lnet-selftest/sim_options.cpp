@@ -13,7 +13,7 @@ namespace plnet::apps {
 namespace {
 
 constexpr auto kOptions = std::to_array<OptionRow>({
-    row_makers::text("sim", 0, "N", "simulated nodes, 10.1.[0-].[1-250]@tcp, and no real ones"),
+    row_makers::text("sim", 0, "N", "simulate this number of nodes: 10.1.[0-].[1-250]@tcp"),
     row_makers::text("seed", 0, "N", "of the simulation; 1"),
     row_makers::text("sim-latency", 0, "TIME", "of its network, one way, like 2us or 0.1ms; 10us"),
 });
@@ -55,12 +55,11 @@ Outcome<std::optional<sim::SimulatedRun>> simulation_of(const Arguments& argumen
                                                         const run::Plan& plan) {
   if (!arguments.has("sim")) {
     if (arguments.has("seed") || arguments.has("sim-latency"))
-      return failure(Errc::kInvalid, "--seed and --sim-latency are of a simulation: --sim N");
+      return failure(Errc::kInvalid, "--seed and --sim-latency need --sim N");
     return std::nullopt;
   }
   if (plan.baseline || !plan.control.empty())
-    return failure(Errc::kInvalid,
-                   "--sim: baseline and control are of machines, and no machine is measured");
+    return failure(Errc::kInvalid, "--sim: baseline and control need real machines");
   sim::SimulatedRun how{.latency = kLatency};
   const auto nodes = read_number(arguments, "sim", 1, sim::kSelftestNodesMax);
   if (!nodes) return std::unexpected(nodes.error());

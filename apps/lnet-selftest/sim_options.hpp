@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command line of `lnet-selftest run` says of a simulation.
+// The options of `lnet-selftest run` for a simulation.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace plnet::apps {
 
 [[nodiscard]] std::span<const OptionRow> sim_options();
-// Nothing: it is to be measured. kInvalid: also if nodes of the plan are none of the simulation's.
+// Nothing: a measurement. kInvalid: also if nodes of the plan are not simulated ones.
 [[nodiscard]] Outcome<std::optional<sim::SimulatedRun>> simulation_of(const Arguments& arguments,
                                                                       const run::Plan& plan);
 

@@ -40,7 +40,7 @@ std::string read_all(int file) {
   return text;
 }
 
-// What a command prints; its complaints go where ours do.
+// The output of a command; its error output is ours.
 Outcome<std::string> output_of(std::vector<std::string> words) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
@@ -90,7 +90,7 @@ bool is_loopback(const addrinfo& at) {
          kLoopbackNet;
 }
 
-// Debian gives a host's own name an address of the loopback interface: no NID of anybody.
+// Debian maps the host's own name to a loopback address, which is no NID.
 Outcome<std::string> resolve(const std::string& host) {
   const addrinfo hints{.ai_flags = AI_ADDRCONFIG, .ai_socktype = SOCK_STREAM};
   addrinfo* found = nullptr;
@@ -106,7 +106,7 @@ Outcome<std::string> resolve(const std::string& host) {
         return std::string(text.data());
     }
   }
-  return failure(Errc::kNotFound, "its name stands for no address that others reach");
+  return failure(Errc::kNotFound, "its name has no address that other hosts reach");
 }
 
 // "" if Slurm knows no such node.
@@ -140,7 +140,7 @@ Outcome<std::vector<std::string>> SystemHosts::hosts_of_job(const std::string& j
   }
   if (nodes.empty()) {
     return failure(Errc::kMissing,
-                   "no job is named, and this is no allocation of Slurm: SLURM_JOB_NODELIST is not "
+                   "no job is given, and this is no allocation of Slurm: SLURM_JOB_NODELIST is not "
                    "set");
   }
   const auto hosts = output_of({"scontrol", "show", "hostnames", nodes});

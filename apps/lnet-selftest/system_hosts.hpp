@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine knows about hosts: its resolver, its files, and the commands of Slurm.
+// Host information of this machine: its resolver, its files, and the commands of Slurm.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace plnet::apps {
 
 class SystemHosts final : public run::HostDirectory {
  public:
-  // `own_nodes`: SLURM_JOB_NODELIST; "": this is no allocation.
+  // `own_nodes`: SLURM_JOB_NODELIST; "": no allocation.
   explicit SystemHosts(std::string own_nodes) : own_nodes_(std::move(own_nodes)) {}
 
   [[nodiscard]] Outcome<std::string> read_file(const std::string& path) const override;
   [[nodiscard]] Outcome<std::vector<std::string>> hosts_of_job(
       const std::string& job) const override;
-  // The first IPv4 address that its name stands for, else the first IPv6 address; if there is no
-  // such name but a node of Slurm's, that of its NodeAddr.
+  // The first IPv4 address of its name, else the first IPv6 address; if there is no such name but a
+  // Slurm node, its NodeAddr.
   [[nodiscard]] Outcome<std::string> address_of(const std::string& host) const override;
 
  private:

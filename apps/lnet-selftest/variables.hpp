@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the environment says to this program.
+// Environment variables of this program.
 #pragma once
 
 #include <cstdlib>
@@ -8,13 +8,13 @@
 
 namespace plnet::lst {
 
-// Null: it is not set.
+// Null: not set.
 [[nodiscard]] inline const char* variable(const char* name) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other thread yet, and nobody sets one.
   return std::getenv(name);
 }
 
-// Also for one that is empty.
+// Also for an empty one.
 [[nodiscard]] inline std::string variable_or(const char* name, std::string otherwise) {
   const char* const value = variable(name);
   return value != nullptr && *value != '\0' ? value : std::move(otherwise);

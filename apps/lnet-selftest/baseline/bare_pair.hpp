@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of whatever goes over TCP: two ends of a loopback connection, bare and nonblocking.
+// The floor of everything over TCP: two ends of a plain nonblocking loopback connection.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ struct BarePair {
     const auto listener = drivers::open_socket(loopback(0));
     auto dialed = drivers::open_socket(loopback(0));
     if (!listener || !dialed) return;
-    // As the driver's sockets have it: they shall differ in nothing that the system does.
+    // The same options as the driver's sockets, so that system calls behave equally.
     drivers::TcpStats unread;
     drivers::TcpCongestion congestion{std::string(drivers::TcpCongestion::kAuto), unread};
     congestion.choose(listener->get());
@@ -65,7 +65,7 @@ struct BarePair {
   drivers::TcpSocket far;
 };
 
-// All of `bytes`, spinning; false if told to stop or the other end is gone.
+// Sends all of `bytes`, spinning; false if told to stop or the other end is gone.
 inline bool spin_send(int socket, std::span<const std::byte> bytes, const std::atomic<bool>& stop) {
   while (!bytes.empty() && !stop.load(std::memory_order_relaxed)) {
     const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -13,8 +13,8 @@
 namespace plnet::baseline {
 namespace {
 
-// One end: for each message that has come in whole, one goes out. As much as there is with each
-// system call, as any good program would.
+// One end: sends a message for each completely received one. Uses each system call for as much as
+// possible, as any good program would.
 class End {
  public:
   End(int socket, std::size_t in_bytes, std::size_t out_bytes)
@@ -41,7 +41,7 @@ class End {
     owed_ -= static_cast<std::uint64_t>(sent);
     return true;
   }
-  // That have come.
+  // Messages received.
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
  private:
@@ -54,7 +54,7 @@ class End {
   const std::vector<std::byte> out_;
   std::uint64_t received_ = 0;
   std::uint64_t messages_ = 0;
-  std::uint64_t owed_ = 0;  // bytes
+  std::uint64_t owed_ = 0;  // bytes to send
 };
 
 struct Counted {
@@ -63,7 +63,7 @@ struct Counted {
   bool well = false;
 };
 
-// `ahead` are under way from the first reply to the last.
+// Counts from the first reply to the last with `ahead` requests under way.
 Counted ask(const BarePair& pair, const ExchangeShape& shape, Duration duration,
             const Clock& clock) {
   End end(pair.near.get(), shape.reply_bytes, shape.request_bytes);
@@ -105,7 +105,7 @@ Outcome<double> exchanges_per_second(const ExchangeShape& shape, Cpus cpus, Dura
   });
   client.join();
   server.join();
-  if (!at_home) return failure(Errc::kNotPermitted, "these CPUs are not for this process");
+  if (!at_home) return failure(Errc::kNotPermitted, "this process may not use these CPUs");
   if (!counted.well) return failure(Errc::kIo, "a connection to this machine broke");
   return static_cast<double>(counted.exchanges) /
          std::chrono::duration<double>(counted.took).count();

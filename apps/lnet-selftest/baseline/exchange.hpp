@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine's TCP can do without anything of ours: requests and replies of given sizes over a
-// bare loopback connection, by two threads on two CPUs that do nothing else.
+// The limit of a machine's TCP without plnet: requests and replies of given sizes over a plain
+// loopback connection, by two threads on two dedicated CPUs.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ struct Cpus {
   unsigned client = 0;
   unsigned server = 1;
 };
-// More says no more of a machine.
+// More requests under way give no further information about a machine.
 inline constexpr std::uint32_t kAheadMax = 256;
 
-// A second, over about `duration`. The CPUs differ: both ends spin.
+// Exchanges a second, measured over about `duration`. The CPUs must differ: both ends spin.
 [[nodiscard]] Outcome<double> exchanges_per_second(const ExchangeShape& shape, Cpus cpus,
                                                    Duration duration, const Clock& clock);
 

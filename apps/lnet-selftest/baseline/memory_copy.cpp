@@ -13,7 +13,7 @@
 namespace plnet::baseline {
 namespace {
 
-// Copied between two looks at the clock.
+// Bytes copied between two readings of the clock.
 constexpr std::size_t kStretch = std::size_t{8} << 20U;
 
 double copy(std::size_t piece, Duration duration, const Clock& clock) {
@@ -25,7 +25,7 @@ double copy(std::size_t piece, Duration duration, const Clock& clock) {
   for (const Instant begun = clock.now(); took < duration; took = clock.now() - begun) {
     for (std::size_t i = 0; i < times; ++i) {
       std::memcpy(to.data(), from.data(), piece);
-      // Or the compiler would copy once.
+      // Otherwise the compiler would copy once.
       asm volatile("" : : "r"(to.data()) : "memory");
     }
     copied += times * piece;
@@ -44,7 +44,7 @@ Outcome<double> bytes_copied_per_second(std::size_t piece, unsigned cpu, Duratio
     at_home = move_to_cpu(cpu);
     if (at_home) speed = copy(piece, duration, clock);
   }).join();
-  if (!at_home) return failure(Errc::kNotPermitted, "this CPU is not for this process");
+  if (!at_home) return failure(Errc::kNotPermitted, "this process may not use this CPU");
   return speed;
 }
 

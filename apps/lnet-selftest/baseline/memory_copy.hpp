@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast one core copies memory: the floor of whatever moves each byte once.
+// The speed of one core at copying memory: the floor of any code that moves each byte once.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace plnet::baseline {
 
-// One piece of this size after the other, over and over, as buffers of transfers are; bytes a
+// Copies pieces of this size one after the other, repeatedly, like buffers of transfers; bytes a
 // second.
 [[nodiscard]] Outcome<double> bytes_copied_per_second(std::size_t piece, unsigned cpu,
                                                       Duration duration, const Clock& clock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that measure stay where they are.
+// Pins measuring threads.
 #pragma once
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 namespace plnet::baseline {
 
-// The calling thread; false: it may not.
+// Pins the calling thread; false: not permitted.
 [[nodiscard]] inline bool move_to_cpu(unsigned cpu) {
   if (cpu >= CPU_SETSIZE) return false;
   cpu_set_t only;

@@ -28,26 +28,26 @@ constexpr std::string_view kDefaultBatch = "batch";
 constexpr std::int64_t kStopQueryTimeoutS = 30;
 
 constexpr auto kRunOptions =
-    std::to_array<apps::OptionRow>({text("timeout", 't', "SECONDS", "told to nodes; 0")});
+    std::to_array<apps::OptionRow>({text("timeout", 't', "SECONDS", "sent to nodes; 0")});
 constexpr auto kStopOptions =
-    std::to_array<apps::OptionRow>({flag("force", 'f', "requests under way are given up")});
+    std::to_array<apps::OptionRow>({flag("force", 'f', "abort requests under way")});
 constexpr auto kListBatchOptions = std::to_array<apps::OptionRow>({
-    text("test", 't', "N", "this one of its tests; from 1"),
+    text("test", 't', "N", "one of its tests; from 1"),
     flag("server", 's', "servers instead of clients"),
-    flag("active", 'a', "name nodes that have the session"),
-    flag("invalid", 'i', "name those that have not"),
-    flag("all", 'l', "name all"),
+    flag("active", 'a', "list nodes that have the session"),
+    flag("invalid", 'i', "list nodes that do not"),
+    flag("all", 'l', "list all nodes"),
 });
 constexpr auto kQueryOptions = std::to_array<apps::OptionRow>({
-    text("test", 't', "N", "this one of its tests; 0: all"),
-    flag("server", 's', "as the kernel's, asks the same nodes"),
+    text("test", 't', "N", "one of its tests; 0: all"),
+    flag("server", 's', "asks the same nodes, as in the kernel"),
     text("timeout", 'o', "SECONDS", "5"),
     text("delay", 'd', "SECONDS", "between two answers; 5"),
     text("loop", 'c', "N", "answers; 1"),
-    flag("active", 'a', "name nodes that run it"),
-    flag("idle", 'i', "name nodes that do not"),
-    flag("error", 'e', "name nodes that failed"),
-    flag("all", 'l', "name all"),
+    flag("active", 'a', "list nodes that run it"),
+    flag("idle", 'i', "list nodes that do not"),
+    flag("error", 'e', "list nodes that failed"),
+    flag("all", 'l', "list all nodes"),
 });
 
 int add_batch(const Shell& shell, const Arguments& arguments) {
@@ -217,7 +217,7 @@ int query(const Shell& shell, const Arguments& arguments);
 constexpr auto kBatchCommands = std::to_array<Command>({
     {.name = "add_batch",
      .usage = "NAME",
-     .help = "a name for tests that run together",
+     .help = "create a batch, a set of tests that run together",
      .words_min = 1,
      .words_max = 1,
      .run = add_batch},
@@ -229,20 +229,20 @@ constexpr auto kBatchCommands = std::to_array<Command>({
      .run = run},
     {.name = "stop",
      .usage = "[--force] [BATCH]",
-     .help = "stop them, and wait for that",
+     .help = "stop a batch, and wait for its end",
      .options = kStopOptions,
      .words_max = 1,
      .run = stop},
     {.name = "list_batch",
      .usage = "[--test N] [--server] [--active] [--invalid] [--all] [NAME]",
-     .help = "the batches, or one of them",
+     .help = "list the batches, or one of them",
      .options = kListBatchOptions,
      .words_max = 1,
      .run = list_batch},
     {.name = "query",
      .usage = "[--test N] [--server] [--timeout SECONDS] [--delay SECONDS] [--loop N] [--active] "
               "[--idle] [--error] [--all] [BATCH]",
-     .help = "whether it runs",
+     .help = "show whether a batch runs",
      .options = kQueryOptions,
      .words_max = 1,
      .run = query},

@@ -18,7 +18,7 @@ std::uint32_t number_of(const CallArgs& args, const char* name) {
   const auto found = args.find(name);
   if (found == args.end()) return 0;
   const auto number = found->get<std::int64_t>();
-  // Out of range is as wrong as the largest.
+  // Values out of range are replaced by the largest, which is refused as well.
   return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number)
                                               : std::numeric_limits<std::uint32_t>::max();
 }
@@ -67,26 +67,27 @@ selftest::PingTarget ping_target(const Args& args, const Nodes& nodes) {
 
 std::vector<ConsoleCall> session_and_group_calls() {
   return {
-      {console_row("lst end_session", "end it on all nodes", VerbAccess::kChanges, {kKeyArg}),
+      {console_row("lst end_session", "end the session on all nodes", VerbAccess::kChanges,
+                   {kKeyArg}),
        [](Console& console, const Args&, const Nodes&, WhenDone when_done) {
          return console.end_session(std::move(when_done));
        }},
-      {console_row("lst add_nodes", "have nodes join", VerbAccess::kChanges,
+      {console_row("lst add_nodes", "add nodes to a group", VerbAccess::kChanges,
                    {must_have("group"), must_have("nodes", kList), kKeyArg}),
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          return console.add_nodes(text_of(args, "group"), nodes, std::move(when_done));
        }},
-      {console_row("lst refresh_group", "have the others join", VerbAccess::kChanges,
-                   {must_have("group"), kKeyArg}),
+      {console_row("lst refresh_group", "invite inactive nodes of a group again",
+                   VerbAccess::kChanges, {must_have("group"), kKeyArg}),
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.refresh_group(text_of(args, "group"), std::move(when_done));
        }},
-      {console_row("lst remove_nodes", "take nodes out of a group", VerbAccess::kChanges,
+      {console_row("lst remove_nodes", "remove nodes from a group", VerbAccess::kChanges,
                    {must_have("group"), must_have("nodes", kList), kKeyArg}),
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          return console.remove_nodes(text_of(args, "group"), nodes, std::move(when_done));
        }},
-      {console_row("lst del_group", "forget a group", VerbAccess::kChanges,
+      {console_row("lst del_group", "delete a group", VerbAccess::kChanges,
                    {must_have("group"), kKeyArg}),
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.del_group(text_of(args, "group"), std::move(when_done));
@@ -102,13 +103,13 @@ std::vector<ConsoleCall> batch_and_node_calls() {
          return console.run(text_of(args, "batch"), number_of(args, "timeout"),
                             std::move(when_done));
        }},
-      {console_row("lst stop", "stop it", VerbAccess::kChanges,
+      {console_row("lst stop", "stop a batch", VerbAccess::kChanges,
                    {must_have("batch"), must_have("force", kFlag), kKeyArg}),
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.stop(text_of(args, "batch"), args.value("force", false),
                              std::move(when_done));
        }},
-      {console_row("lst query", "whether it runs", VerbAccess::kReads,
+      {console_row("lst query", "show whether a batch runs", VerbAccess::kReads,
                    {must_have("batch"), must_have("test", kNumber), must_have("servers", kFlag),
                     must_have("timeout", kNumber), kKeyArg}),
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
@@ -116,7 +117,7 @@ std::vector<ConsoleCall> batch_and_node_calls() {
                               args.value("servers", false), number_of(args, "timeout"),
                               std::move(when_done));
        }},
-      {console_row("lst ping", "which session nodes have", VerbAccess::kReads,
+      {console_row("lst ping", "show the sessions of nodes", VerbAccess::kReads,
                    {must_have("target"),
                     must_have("name"),
                     must_have("servers", kFlag),
@@ -127,7 +128,7 @@ std::vector<ConsoleCall> batch_and_node_calls() {
          return console.ping(ping_target(args, nodes), number_of(args, "timeout"),
                              std::move(when_done));
        }},
-      {console_row("lst stat", "what nodes have counted", VerbAccess::kReads,
+      {console_row("lst stat", "show the counters of nodes", VerbAccess::kReads,
                    {{.name = "group"},
                     {.name = "nodes", .kind = kList},
                     must_have("timeout", kNumber),

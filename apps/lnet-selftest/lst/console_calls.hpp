@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transactions of a console by the names and arguments that lst asks for them, wherever the
-// console is: behind a control socket or in this process.
+// The transactions of a console under the names and arguments that lst uses, independent of the
+// console's place: behind a control socket or in this process.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace plnet::lst {
 using CallArgs = nlohmann::json;
 using CallNodes = std::vector<lnet::ProcessId>;
 
-// 0 or "" if there is no such argument; the largest number for one that is out of range.
+// 0 or "" if the argument is missing; the largest number for one out of range.
 [[nodiscard]] std::uint32_t number_of(const CallArgs& args, const char* name);
 [[nodiscard]] std::string text_of(const CallArgs& args, const char* name);
-// Of "nodes".
+// Reads the argument "nodes".
 [[nodiscard]] std::expected<CallNodes, Refusal> nodes_of(const CallArgs& args);
 [[nodiscard]] Refusal refusal_of(const selftest::Refused& refused);
 // `nid`: of the console.
 [[nodiscard]] selftest::NewSession new_session_of(const CallArgs& args, const lnet::Nid& nid);
 
-// The row of a verb of consoles. `args` are those of its requests.
+// The row of a verb of consoles. `args` are the arguments of its requests.
 [[nodiscard]] constexpr runtime::VerbRow console_row(std::string_view words, std::string_view help,
                                                      runtime::VerbAccess access,
                                                      const runtime::OptionList& args) {
@@ -43,7 +43,7 @@ struct ConsoleCall {
                                                      const CallArgs& args, const CallNodes& nodes,
                                                      selftest::WhenDone when_done) = nullptr;
 };
-// All that need nothing but a console and arguments: no new_session and no add_test.
+// All calls that need only a console and arguments: without new_session and add_test.
 [[nodiscard]] std::vector<ConsoleCall> console_calls();
 
 }  // namespace plnet::lst

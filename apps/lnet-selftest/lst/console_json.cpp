@@ -31,7 +31,7 @@ using selftest::TransactionResult;
 // No answer of a verb has a field of this name.
 constexpr const char* kRefusal = "refusal";
 
-// One list of fields for each type: both directions walk along it.
+// One list of fields for each type: both directions use it.
 template <class Walk>
 void walk(Walk& fields, same_as_decayed<ConsoleHost> auto& host) {
   fields("instance", host.instance);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes between lst and the console that has its session, as JSON. Each half is read by the
-// other: what does not fit is an error with the field's name.
+// The messages between lst and the console of its session, as JSON. Each half is read by the other:
+// a mismatch is an error with the field's name.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace plnet::lst {
 
 using runtime::Json;
 
-// A console that serves on some control socket.
+// A console that serves on a control socket.
 struct ConsoleHost {
   std::string instance;   // of the node
   std::uint32_t key = 0;  // of its session; 0: none
@@ -23,7 +23,7 @@ struct ConsoleHost {
   friend bool operator==(const ConsoleHost&, const ConsoleHost&) = default;
 };
 
-// The answer of a verb: what it asked for, or why the console refused.
+// The answer of a verb: its result, or the reason of the console's refusal.
 struct Refusal {
   int number = 0;  // errno
   std::string why;

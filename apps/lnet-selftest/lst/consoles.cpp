@@ -11,10 +11,10 @@
 namespace plnet::lst {
 namespace {
 
-// Two phases of add_test, and what the console takes beside them.
+// Two phases of add_test, and time for the console itself.
 constexpr Duration kAnswerTimeout = std::chrono::seconds(100);
 
-// What it takes beside the time that nodes are given.
+// Time for the console itself beyond the time that nodes get.
 constexpr Duration kAnswerSlack = std::chrono::seconds(30);
 constexpr std::int64_t kQueryTimeoutMaxS = 86'400;  // the console's own limit
 
@@ -24,19 +24,20 @@ Refusal refusal_from(const runtime::VerbError& error) {
   return {errno_of(fault.code), fault.what};
 }
 
-// Of those for which nothing else speaks.
+// The silent consoles, if no other console is suitable.
 std::optional<Refusal> silence_of(const std::vector<FoundConsole>& found) {
   const auto silent = std::ranges::find(found, true, &FoundConsole::silent);
   if (silent == found.end()) return std::nullopt;
-  return Refusal{ETIMEDOUT,
-                 fmt::format("the node at '{}' is there and does not answer; whether it has the "
-                             "session is not known",
-                             silent->socket)};
+  return Refusal{
+      ETIMEDOUT,
+      fmt::format("the node at '{}' exists but does not answer; it is unknown whether it has the "
+                  "session",
+                  silent->socket)};
 }
 
 }  // namespace
 
-// Only a query may be given longer than the console would wait anyway.
+// Only a query may be given longer than the console waits anyway.
 Duration answer_patience(std::string_view verb, const Shell::Args& args) {
   const auto given = args.find("timeout");
   if (verb != "lst query" || given == args.end() || !given->is_number_integer())
@@ -128,7 +129,7 @@ Shell::Asked Consoles::ask(const std::string& socket, std::string_view verb,
   }
   const auto answer = client_->call(verb, args, answer_patience(verb, args));
   if (!answer) {
-    // Whatever it was, the next command looks for a console anew.
+    // After any failure the next command looks for a console anew.
     client_.reset();
     connected_to_.clear();
     return std::unexpected(refusal_from(answer.error()));
@@ -146,7 +147,7 @@ Shell::Asked Consoles::ask_session(std::string_view verb, const Shell::Args& arg
     return ask(std::string(connected_to_), verb, args);
   const auto found = look();
   auto console = console_of(found, key);
-  // Who asks for a session sees it, whoever has it.
+  // A query for the session shows it, whoever owns it.
   if (!console && verb == "lst show_session") console = console_of(found, 0);
   if (!console) return std::unexpected(console.error());
   connected_for_ = key;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which nodes of this host can be a console, found by their control sockets, and asking them.
+// Finds the nodes of this host that can be a console by their control sockets, and sends requests
+// to them.
 #pragma once
 
 #include <chrono>
@@ -17,48 +18,47 @@ namespace plnet::lst {
 struct FoundConsole {
   std::string socket;
   ConsoleHost host;
-  bool silent = false;  // it is there, but has not answered in time: nothing is known of it
+  bool silent = false;  // the node exists but has not answered in time: nothing is known about it
 };
 
-// --- Decisions, from what was found ---
+// --- Decisions about the consoles found ---
 
-// The console that has the session `key`. With key 0 any session will do. Or what to say:
-// EACCES if there are sessions with other keys only, ESRCH if there are none, ETIMEDOUT if one that
-// is silent may have it.
+// The console with the session `key`; with key 0, with any session. Errors: EACCES if there are
+// only sessions with other keys, ESRCH if there are none, ETIMEDOUT if a silent console may have
+// it.
 [[nodiscard]] std::expected<FoundConsole, Refusal> console_of(
     const std::vector<FoundConsole>& found, std::uint32_t key);
 
-// Where a session can begin: at the console that has one with this key already (it says what is to
-// be said about that); else at a node that is there anyway; else at the console of another session,
-// since two cannot share the networks of a host. Nothing: one has to be started. ENOTUNIQ: several
-// nodes, and `instance` ("": any) does not say which. ETIMEDOUT: one is silent, and it might be the
-// place.
+// The place of a new session: the console that already has one with this key (which then refuses
+// it); else an existing node; else the console of another session, since two consoles cannot share
+// the networks of a host. Nothing: start one. ENOTUNIQ: several nodes, and `instance` ("": any)
+// does not choose one. ETIMEDOUT: a silent node might be the place.
 [[nodiscard]] std::expected<std::optional<FoundConsole>, Refusal> console_for(
     const std::vector<FoundConsole>& found, std::uint32_t key, const std::string& instance);
 
 // --- The sockets ---
 
-// How long a console may take to answer, which has asked nodes and waited for them.
+// The longest time until a console answers that has queried nodes.
 [[nodiscard]] Duration answer_patience(std::string_view verb, const Shell::Args& args);
 
 class Consoles {
  public:
-  // A node that is alive answers a look within some turns. But beside pollers that want every CPU
-  // one was seen to have none for many seconds: a console has a session of the system's to itself,
-  // and a scheduler that shares out by session (autogroup) may do that badly.
+  // A live node answers within some turns. But beside pollers that use every CPU, one was observed
+  // without CPU time for many seconds: a console has a session of its own, and a scheduler that
+  // distributes by session (autogroup) may starve it.
   static constexpr Duration kLookTimeout = std::chrono::seconds(20);
 
-  // `clock` outlives this.
+  // `clock` outlives the object.
   Consoles(std::string folder, const Clock& clock, Duration look_timeout = kLookTimeout)
       : folder_(std::move(folder)), clock_(clock), look_timeout_(look_timeout) {}
 
-  // Those that are there, in the order of their names.
+  // The consoles found, ordered by name.
   [[nodiscard]] std::vector<FoundConsole> look() const;
-  // The one at this socket, if a node serves it that knows of consoles.
+  // The console at this socket, if a node with consoles serves it.
   [[nodiscard]] std::optional<FoundConsole> look_at(const std::string& socket) const;
   [[nodiscard]] Shell::Asked ask(const std::string& socket, std::string_view verb,
                                  const Shell::Args& args);
-  // By the key among the arguments.
+  // Chooses the console by the key among the arguments.
   [[nodiscard]] Shell::Asked ask_session(std::string_view verb, const Shell::Args& args);
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
@@ -66,7 +66,7 @@ class Consoles {
   const std::string folder_;
   const Clock& clock_;
   const Duration look_timeout_;
-  // The one that was asked last is asked again, by the commands of a prompt or the samples of stat.
+  // Commands of a prompt and samples of stat reuse the last connection.
   std::string connected_to_;
   std::uint32_t connected_for_ = 0;
   std::optional<runtime::ControlClient> client_;

@@ -21,17 +21,17 @@ using selftest::TransactionResult;
 using Names = std::vector<std::string>;
 
 constexpr auto kUpdateOptions = std::to_array<apps::OptionRow>({
-    runtime::row_makers::flag("refresh", 'f', "ask those again that are not active"),
+    runtime::row_makers::flag("refresh", 'f', "invite inactive nodes again"),
     runtime::row_makers::text("clean", 'c', "STATE",
-                              "forget those that are active, busy, down, unknown or invalid"),
-    runtime::row_makers::text("remove", 'r', "IDS", "take these out"),
+                              "remove nodes that are active, busy, down, unknown or invalid"),
+    runtime::row_makers::text("remove", 'r', "IDS", "remove these nodes"),
 });
 constexpr auto kListGroupOptions = std::to_array<apps::OptionRow>({
-    runtime::row_makers::flag("active", 'a', "name nodes that have the session"),
-    runtime::row_makers::flag("busy", 'b', "those that have another"),
-    runtime::row_makers::flag("down", 'd', "those that do not answer"),
-    runtime::row_makers::flag("unknown", 'u', "those that have none"),
-    runtime::row_makers::flag("all", 'l', "all of them"),
+    runtime::row_makers::flag("active", 'a', "list nodes that have the session"),
+    runtime::row_makers::flag("busy", 'b', "list nodes that have another session"),
+    runtime::row_makers::flag("down", 'd', "list nodes that do not answer"),
+    runtime::row_makers::flag("unknown", 'u', "list nodes that have no session"),
+    runtime::row_makers::flag("all", 'l', "list all nodes"),
 });
 
 bool is_name(const Shell& shell, const std::string& name) {
@@ -59,7 +59,7 @@ int delete_group(const Shell& shell, const std::string& name) {
   return kLocalError;
 }
 
-// Adds what one word names. Ends the command if it fails.
+// Adds the nodes of one word. Ends the command on failure.
 int add_nodes(const Shell& shell, const std::string& group, const std::string& word,
               const Names& nodes) {
   const auto result =
@@ -114,7 +114,7 @@ int del_group(const Shell& shell, const Arguments& arguments) {
   return delete_group(shell, arguments.positional.front());
 }
 
-// A mask; 0: not a state.
+// A mask of states; 0: not a state.
 unsigned states_named(std::string_view text) {
   if (text == "active") return selftest::mask_of(NodeState::kActive);
   if (text == "busy") return selftest::mask_of(NodeState::kBusy);
@@ -129,25 +129,25 @@ int list_group(const Shell& shell, const Arguments& arguments);
 constexpr auto kGroupCommands = std::to_array<Command>({
     {.name = "add_group",
      .usage = "NAME IDS [IDS]...",
-     .help = "name nodes, and have them join the session",
+     .help = "create a group of nodes, which join the session",
      .words_min = 2,
      .words_max = kAnyWords,
      .run = add_group},
     {.name = "del_group",
      .usage = "NAME",
-     .help = "forget a group; its nodes leave the session",
+     .help = "delete a group; its nodes leave the session",
      .words_min = 1,
      .words_max = 1,
      .run = del_group},
     {.name = "list_group",
      .usage = "[--active] [--busy] [--down] [--unknown] [--all] [NAME]...",
-     .help = "the groups, or the nodes of some",
+     .help = "list the groups, or the nodes of some",
      .options = kListGroupOptions,
      .words_max = kAnyWords,
      .run = list_group},
     {.name = "update_group",
      .usage = "NAME --refresh | --clean STATE | --remove IDS",
-     .help = "change who is in a group",
+     .help = "change the nodes of a group",
      .options = kUpdateOptions,
      .words_min = 1,
      .words_max = 1,
@@ -191,7 +191,7 @@ int list_names(const Shell& shell) {
   return kGood;
 }
 
-// A line with the numbers of a group.
+// Prints a line with the counts of a group.
 int list_counts(const Shell& shell, const std::string& name) {
   const auto group = ask<GroupInfo>(shell, "lst group_info", {{"group", name}});
   if (!group) return local_error(shell, group.error(), "group", "Failed to list group");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How console_json.cpp reads single values, and the few types that it sorts by.
+// Reading of single values for console_json.cpp, and the few types that it distinguishes.
 #pragma once
 
 #include <concepts>
@@ -17,11 +17,11 @@
 
 namespace plnet::lst {
 
-// T, const or not: both directions walk along one list of fields.
+// T, const or not: both directions use one list of fields.
 template <class A, class T>
 concept same_as_decayed = std::same_as<std::remove_const_t<A>, T>;
 
-// One alternative of a variant, and the field that has it.
+// One alternative of a variant, and the field that holds it.
 template <class T>
 struct Named {
   const char* text;

@@ -43,7 +43,7 @@ Outcome<Counts> counts_of(const Json& answer, std::string_view test) {
   return counts;
 }
 
-// None: of nodes that know of no pace.
+// Zeros for nodes that know no pace.
 PaceFigures pace_of(const Json& answer) {
   const auto found = answer.find("pace");
   if (found == answer.end() || !found->is_object()) return {};
@@ -54,7 +54,7 @@ PaceFigures pace_of(const Json& answer) {
   return {number("begun"), number("waited"), number("dropped")};
 }
 
-// The top of the bucket in which the `share` of all is reached, in microseconds.
+// The upper bound of the bucket that contains the `share` quantile, in microseconds.
 double percentile_us(const Counts& counts, std::uint64_t all, double share) {
   const auto wanted = static_cast<std::uint64_t>(std::ceil(static_cast<double>(all) * share));
   std::uint64_t seen = 0;
@@ -85,7 +85,7 @@ Outcome<LatencySeen> latency_between(const Json& before, const Json& after, std:
   auto now = counts_of(after, test);
   if (!now) return std::unexpected(now.error());
   for (std::size_t i = 0; i < now->size(); ++i) {
-    if ((*now)[i] < (*then)[i]) return failure(Errc::kStale, "the node began anew in between");
+    if ((*now)[i] < (*then)[i]) return failure(Errc::kStale, "the node restarted in between");
     (*now)[i] -= (*then)[i];
   }
   LatencySeen seen{.buckets = std::move(*now)};

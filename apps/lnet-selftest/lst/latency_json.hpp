@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a node tells the latencies of its tests over its control socket, and what a reader makes of
-// two such answers.
+// The format of test latencies in a node's answer on its control socket, and the difference of two
+// such answers.
 #pragma once
 
 #include <optional>
@@ -27,23 +27,23 @@ struct LatencyFigures {
   double max_us = 0;
 };
 
-// What happened at a pace that was set.
+// Counts at a configured pace.
 struct PaceFigures {
   std::uint64_t begun = 0;
   std::uint64_t waited = 0;
   std::uint64_t dropped = 0;
 };
 
-// Of one node, between two of its answers, or of several nodes together.
+// Latencies of one node between two of its answers, or of several nodes together.
 struct LatencySeen {
-  std::vector<std::uint64_t> buckets{};  // of HistogramSnapshot; empty: nothing
+  std::vector<std::uint64_t> buckets{};  // of HistogramSnapshot; empty: none
   PaceFigures pace{};
 };
 [[nodiscard]] LatencyFigures figures_of(const LatencySeen& seen);
 void add_to(LatencySeen& sum, const LatencySeen& one);
 
-// `test` is "ping", "read" or "write". The error: an answer is not as latency_json() writes it, or
-// they are not of one life of a node.
+// `test` is "ping", "read" or "write". Errors: an answer is not in the format of latency_json(), or
+// the two are of different lives of a node.
 [[nodiscard]] Outcome<LatencySeen> latency_between(const runtime::Json& before,
                                                    const runtime::Json& after,
                                                    std::string_view test);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program without its main(), so that tests can run it.
+// The program without its main(), for tests.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace plnet::lst {
 
-// LST_SESSION and LST_FEATURES, null if they are not set. The error is what lst prints before it
+// LST_SESSION and LST_FEATURES, null if not set. The error is the text that lst prints before it
 // ends.
 [[nodiscard]] Outcome<void> read_environment(const char* session, const char* features,
                                              Shell& shell);
 
-// One command, or the prompt if there is none. `interactive`: commands are asked for. Returns what
-// is to be the exit status, negative or not.
+// Runs one command, or the prompt if there is none. `interactive`: prints a prompt. Returns the
+// exit status, negative or not.
 int run_lst(std::span<const std::string> words, const Shell& shell, bool interactive);
 
 [[nodiscard]] std::string overview();

@@ -35,7 +35,7 @@ Outcome<Range> read_range(std::string_view text) {
   return Range{.low = *low, .high = *high, .stride = *stride};
 }
 
-// What stands between two brackets.
+// Reads the text between two brackets.
 Outcome<std::vector<std::uint32_t>> read_numbers(std::string_view text) {
   std::vector<std::uint32_t> numbers;
   while (true) {
@@ -51,7 +51,7 @@ Outcome<std::vector<std::uint32_t>> read_numbers(std::string_view text) {
   }
 }
 
-// All that `text`, without commas outside of brackets, stands for.
+// All nodes of `text`, which has no commas outside brackets.
 Outcome<std::vector<std::string>> expand_word(std::string_view text) {
   std::vector<std::string> all{""};
   while (!text.empty()) {

@@ -42,7 +42,7 @@ std::string line(const Spread& spread, const RateColumns& columns, bool bytes) {
                  : fmt::format("{}: {:<8.0f} {}", what, value, unit);
   };
   std::string text;
-  // Rates have their blank between the columns, bandwidths in the unit.
+  // Rates have a blank between the columns, bandwidths within the unit.
   if (columns.average) text += item("Avg", spread.average) + (bytes ? "" : " ");
   if (columns.least) text += item("Min", spread.least) + (bytes ? "" : " ");
   if (columns.most) text += item("Max", spread.most);
@@ -73,7 +73,7 @@ Rates rates_between(const selftest::TransactionResult& before,
       continue;
     }
     const std::uint32_t elapsed_ms = new_one->framework.running_ms - old_one->framework.running_ms;
-    // Its session began anew in between, or it has not turned: no rate is known.
+    // The session restarted in between, or the node made no turn: the rate is unknown.
     if (elapsed_ms == 0) {
       ++rates.failed;
       continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lst stat` makes of two answers of the same nodes.
+// The computation of `lst stat` from two answers of the same nodes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace plnet::lst {
 
-// Of one direction, over the nodes.
+// Figures of one direction over the nodes.
 struct Spread {
   float average = 0;
   float least = 0;
@@ -21,11 +21,13 @@ struct Rates {
   Spread sent;
   Spread received_bytes;  // MiB or MB a second
   Spread sent_bytes;
-  std::uint32_t nodes = 0;   // that both answers are good of
-  std::uint32_t failed = 0;  // the others
-  bool changed = false;      // not the same nodes: what follows the first other one is left out
+  std::uint32_t nodes = 0;   // nodes with two valid answers
+  std::uint32_t failed = 0;  // other nodes
+  bool changed = false;      // the nodes differ: the first difference and everything after it is
+                             // left out
 };
-// As lst reckons it: in single precision, counters that wrap, a least of 0 gives way to the next.
+// Computed as in lst: in single precision, with wrapping counters, and a minimum of 0 is replaced
+// by the next value.
 [[nodiscard]] Rates rates_between(const selftest::TransactionResult& before,
                                   const selftest::TransactionResult& after, bool decimal);
 
@@ -39,7 +41,7 @@ struct RateColumns {
   bool most = true;
   bool decimal = false;  // MB instead of MiB
 };
-// Both blocks, or what is left of them. Nothing without nodes.
+// Both blocks, or the requested one. Empty without nodes.
 [[nodiscard]] std::string text_of_rates(const Rates& rates, const RateColumns& columns,
                                         std::string_view name);
 

@@ -20,15 +20,16 @@ using selftest::SessionInfo;
 using selftest::TransactionResult;
 
 constexpr auto kNewSessionOptions = std::to_array<apps::OptionRow>({
-    runtime::row_makers::text("timeout", 't', "SECONDS", "without a command it ends; 300"),
-    runtime::row_makers::flag("force", 'f', "nodes drop the sessions of others for it"),
+    runtime::row_makers::text("timeout", 't', "SECONDS",
+                              "end after this time without commands; 300"),
+    runtime::row_makers::flag("force", 'f', "make nodes drop sessions of other consoles"),
 });
 constexpr auto kPingOptions = std::to_array<apps::OptionRow>({
     runtime::row_makers::flag("session", 's', "all nodes of the session"),
-    runtime::row_makers::text("group", 'g', "NAME", "those of a group"),
+    runtime::row_makers::text("group", 'g', "NAME", "the nodes of a group"),
     runtime::row_makers::text("batch", 'b', "NAME", "the clients of a batch"),
     runtime::row_makers::flag("server", 'v', "its servers instead"),
-    runtime::row_makers::text("nodes", 'n', "IDS", "these, in the session or not"),
+    runtime::row_makers::text("nodes", 'n', "IDS", "these nodes, in the session or not"),
     runtime::row_makers::text("timeout", 't', "SECONDS", "5"),
 });
 
@@ -93,7 +94,7 @@ int end_session(const Shell& shell, const Arguments& /*arguments*/) {
   return status_of(*result);
 }
 
-// What ping is to ask, for people and for the console. Nothing: not exactly one target.
+// The target of ping, for people and for the console. Nothing: not exactly one target.
 struct Target {
   std::string name;
   Shell::Args args;
@@ -136,15 +137,15 @@ constexpr auto kSessionCommands = std::to_array<Command>({
      .words_max = 1,
      .without_key = true,
      .run = new_session},
-    {.name = "end_session", .help = "end it, on all its nodes", .run = end_session},
+    {.name = "end_session", .help = "end the session on all its nodes", .run = end_session},
     {.name = "show_session",
-     .help = "who has a session here",
+     .help = "show the session of this host",
      .without_key = true,
      .run = show_session},
     {.name = "ping",
      .usage =
          "--session | --group NAME | --batch NAME [--server] | --nodes IDS [--timeout SECONDS]",
-     .help = "ask nodes which session they have",
+     .help = "show the sessions of nodes",
      .options = kPingOptions,
      .run = ping},
 });

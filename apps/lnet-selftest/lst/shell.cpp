@@ -57,7 +57,7 @@ int local_error(const Shell& shell, const Refusal& refusal, std::string_view wha
     }
   };
   complain(shell, text() + '\n');
-  // What that does not tell, on a line of its own: scripts look at the first.
+  // Details on a line of their own: scripts parse the first line.
   constexpr std::array kClear{ESRCH, ESHUTDOWN, EACCES, ENOENT, EEXIST};
   if (!refusal.why.empty() && std::ranges::find(kClear, refusal.number) == kClear.end())
     complain(shell, "  " + refusal.why + '\n');

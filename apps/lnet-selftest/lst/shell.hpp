@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The world of a command of lst: who it speaks for, where it prints, how it asks the console. Tests
-// bring their own.
+// The environment of a command of lst: the session, the output, the access to the console. Tests
+// provide their own.
 #pragma once
 
 #include <chrono>
@@ -18,11 +18,11 @@
 
 namespace plnet::lst {
 
-// What a command returns; the exit status is its last byte.
+// Results of commands; the exit status is the last byte.
 inline constexpr int kGood = 0;
 inline constexpr int kLocalError = -1;      // 255: nothing was sent
-inline constexpr int kRpcError = -2;        // 254: some node did not answer
-inline constexpr int kFrameworkError = -3;  // 253: some node refused
+inline constexpr int kRpcError = -2;        // 254: a node did not answer
+inline constexpr int kFrameworkError = -3;  // 253: a node refused
 
 struct Shell {
   using Args = nlohmann::json;
@@ -31,23 +31,24 @@ struct Shell {
   std::FILE* in = stdin;
   std::FILE* out = stdout;
   std::FILE* err = stderr;
-  runtime::NicNames names{};  // stand behind lines that have their NIDs
+  runtime::NicNames names{};  // appended to lines with their NIDs
   std::uint32_t key = 0;      // LST_SESSION; 0: none
-  std::uint32_t parent = 0;   // of this process: the key that new_session takes without one
+  std::uint32_t parent = 0;   // of this process: the default key of new_session
   std::uint32_t features = selftest::kFeaturesKnown;
   std::string default_name;  // of a session: user@host
-  // The console that has the session `key`; before new_session, one that can have it.
+  // Sends a request to the console with the session `key`; before new_session, to one that may have
+  // it.
   std::function<Asked(std::string_view verb, const Args& args)> ask;
   std::function<Asked(const Args& args)> ask_for_session;
   std::function<void(std::chrono::seconds)> pause;
-  std::function<std::chrono::seconds()> now;  // of any clock that only goes on
+  std::function<std::chrono::seconds()> now;  // any monotonic clock
 };
 
 void say(const Shell& shell, std::string_view text);       // standard output
 void complain(const Shell& shell, std::string_view text);  // standard error
 
-// Asks with the key of the session, and reads the answer. A number of errno and its reason if there
-// is none.
+// Sends a request with the key of the session and reads the answer. The error is an errno with its
+// reason.
 template <class T>
 [[nodiscard]] std::expected<T, Refusal> ask(const Shell& shell, std::string_view verb,
                                             Shell::Args args) {
@@ -58,23 +59,23 @@ template <class T>
   if (!read) return std::unexpected(Refusal{EPROTO, std::move(read.error().what)});
   return std::move(*read);
 }
-// The same for a verb that tells nothing.
+// The same for a verb without a result.
 [[nodiscard]] std::expected<void, Refusal> ask(const Shell& shell, std::string_view verb,
                                                Shell::Args args);
 
-// As strerror() has it.
+// The text of strerror().
 [[nodiscard]] std::string text_of_errno(int number);
-// Of nodes as lst prints it.
+// The text of lst for a state of a node.
 [[nodiscard]] std::string_view text_of(selftest::NodeState state);
 
-// What lst says of an error that is not a node's. `what` is missing or there twice; `failed` says
-// what could not be done, if nothing better is known.
+// Prints lst's message for an error that is not a node's. `what` is missing or duplicate; `failed`
+// is the default message.
 int local_error(const Shell& shell, const Refusal& refusal, std::string_view what,
                 std::string_view failed);
 
-// What a transaction came to, as a status.
+// The status for the result of a transaction.
 [[nodiscard]] int status_of(const selftest::TransactionResult& result);
-// A line on standard error for each node that failed.
+// Prints a line on standard error for each node that failed.
 void print_failures(const Shell& shell, const selftest::TransactionResult& result,
                     std::string_view operation);
 
@@ -82,7 +83,7 @@ void print_failures(const Shell& shell, const selftest::TransactionResult& resul
 
 struct Command {
   std::string_view name;
-  std::string_view usage;  // behind the name
+  std::string_view usage;  // appended to the name
   std::string_view help;
   std::span<const apps::OptionRow> options{};
   std::size_t words_min = 0;
@@ -97,11 +98,11 @@ struct Command {
 [[nodiscard]] std::span<const Command> test_commands();
 [[nodiscard]] std::span<const Command> stat_commands();
 
-inline constexpr std::size_t kAnyWords = 4096;  // more fit on no command line
+inline constexpr std::size_t kAnyWords = 4096;  // no command line has more
 int usage_error(const Shell& shell, const Command& command);
 
-// The number of an option, or what holds without it. Anything but a number of the C language is 0,
-// which no option takes.
+// The value of an option, or the default. Text that is not a C number gives 0, which every option
+// refuses.
 [[nodiscard]] std::int64_t number_or(const apps::Arguments& arguments, std::string_view name,
                                      std::int64_t otherwise);
 

@@ -29,19 +29,19 @@ constexpr auto kStatOptions = std::to_array<apps::OptionRow>({
     flag("read", 'r', "what nodes send for reads: [W]"),
     flag("write", 'w', "what nodes receive for writes: [R]"),
     flag("avg", 'g', "averages only"),
-    flag("min", 'n', "the least only"),
-    flag("max", 'x', "the most only"),
+    flag("min", 'n', "minima only"),
+    flag("max", 'x', "maxima only"),
     flag("mbs", 'm', "MB/s instead of MiB/s"),
     flag("lnet", 'l', "counters of LNet; the default"),
-    flag("rpc", 'c', "prints nothing, as the kernel's"),
+    flag("rpc", 'c', "prints nothing, as in the kernel"),
     text("timeout", 't', "SECONDS", "5"),
     text("delay", 'd', "SECONDS", "between two samples; 5"),
-    text("count", 0, "N", "so many intervals; -1: until stopped"),
+    text("count", 0, "N", "number of intervals; -1: until stopped"),
 });
 constexpr auto kErrorOptions =
     std::to_array<apps::OptionRow>({flag("session", 's', "of the session only")});
 
-// A group, or nodes.
+// A group, or a list of nodes.
 struct CounterSource {
   std::string name;
   Shell::Args args;
@@ -79,7 +79,7 @@ RateColumns columns_of(const Arguments& arguments) {
     columns.rates = arguments.has("rate");
     columns.bandwidth = arguments.has("bw");
   }
-  // lst: jt_lst_stat() takes them for the line that is to be left out.
+  // lst: jt_lst_stat() uses these options to leave out the other line.
   if (arguments.has("read") != arguments.has("write")) {
     columns.received = arguments.has("write");
     columns.sent = arguments.has("read");
@@ -92,7 +92,7 @@ RateColumns columns_of(const Arguments& arguments) {
   return columns;
 }
 
-// One sample of a source; its status.
+// Takes one sample of a source; returns its status.
 int sample(const Shell& shell, CounterSource& source, const RateColumns& columns, bool prints) {
   auto now = ask<TransactionResult>(shell, "lst stat", source.args);
   if (!now) {
@@ -126,7 +126,7 @@ int stat(const Shell& shell, const Arguments& arguments) {
   const RateColumns columns = columns_of(arguments);
   int status = kGood;
   std::chrono::seconds next{};
-  // The first sample only begins an interval.
+  // The first sample only starts an interval.
   for (std::int64_t i = 0; count == -1 || i <= count; ++i) {
     const auto now = shell.now();
     if (i > 0 && now < next) shell.pause(next - now);
@@ -140,7 +140,7 @@ int stat(const Shell& shell, const Arguments& arguments) {
   return status;
 }
 
-// Whether it is one of the nodes with errors.
+// Prints the errors of a node; returns true if it has some.
 bool print_errors(const Shell& shell, const selftest::NodeResult& node, bool session_only) {
   const auto* const seen = std::get_if<selftest::StatSeen>(&node.seen);
   if (node.rpc_errno != 0 || node.refused || seen == nullptr) {
@@ -184,14 +184,14 @@ constexpr auto kStatCommands = std::to_array<Command>({
     {.name = "stat",
      .usage = "[--bw] [--rate] [--read] [--write] [--avg] [--min] [--max] [--mbs] [--timeout "
               "SECONDS] [--delay SECONDS] [--count N] NAME|IDS...",
-     .help = "rates and bandwidths, interval by interval",
+     .help = "show rates and bandwidths, interval by interval",
      .options = kStatOptions,
      .words_min = 1,
      .words_max = kAnyWords,
      .run = stat},
     {.name = "show_error",
      .usage = "[--session] NAME|IDS...",
-     .help = "the errors that nodes have counted",
+     .help = "show the errors that nodes have counted",
      .options = kErrorOptions,
      .words_min = 1,
      .words_max = kAnyWords,

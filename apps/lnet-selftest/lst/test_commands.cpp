@@ -26,7 +26,8 @@ constexpr auto kOptions = std::to_array<apps::OptionRow>({
     text("distribute", 'd', "D:S", "D clients share S servers; 1:1"),
     text("from", 'f', "GROUP", "clients"),
     text("to", 't', "GROUP", "servers"),
-    flag("allow-discard", 0, "no node is older than June 2026: check=discard crashes such kernels"),
+    flag("allow-discard", 0,
+         "assert that no kernel node is older than June 2026 (discard crashes those)"),
 });
 
 int add_test(const Shell& shell, const Arguments& arguments);
@@ -35,7 +36,7 @@ constexpr auto kTestCommands = std::to_array<Command>({
     {.name = "add_test",
      .usage = "[--batch NAME] [--loop N] [--concurrency N] [--distribute D:S] --from GROUP --to "
               "GROUP ping | brw [read|write] [check=full|simple|discard] [size=N[k|M]] [off=N]",
-     .help = "what the nodes of two groups are to do with one another",
+     .help = "add a test between two groups to a batch",
      .options = kOptions,
      .words_min = 1,
      .words_max = kAnyWords,
@@ -47,7 +48,7 @@ int refuse(const Shell& shell, std::string_view why) {
   return kLocalError;
 }
 
-// Nothing: not numbers that lst takes, which has been said.
+// Nothing: invalid numbers, and the error has been printed.
 std::optional<AddTest> read_options(const Shell& shell, const Arguments& arguments) {
   AddTest test;
   test.batch = arguments.has("batch") ? arguments.text("batch") : "batch";

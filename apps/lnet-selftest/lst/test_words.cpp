@@ -28,7 +28,7 @@ std::string lower(std::string_view text) {
   return low;
 }
 
-// What follows one of these names and '='.
+// The text after one of these names and '='.
 std::optional<std::string> value_of(std::string_view word, std::string_view name,
                                     std::string_view short_name) {
   const std::size_t sign = word.find('=');
@@ -79,7 +79,7 @@ Outcome<void> take_check(Check check, std::optional<Check>& taken) {
   return {};
 }
 
-// One word, or what is wrong with it.
+// Reads one word; the error describes it.
 Outcome<void> take_word(std::string_view given, BrwTest& test, std::optional<Check>& check) {
   const std::string word = lower(given);
   if (word == "read" || word == "r") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands behind `lst add_test`: the test and its parameters.
+// The arguments of `lst add_test`: the test and its parameters.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace plnet::lst {
 
-// "ping", or "brw" and any of read r write w, check= c=, size= s=, off=, skip_rx_copy; letters of
-// either case. The error is what lst prints.
+// "ping", or "brw" and any of read r write w, check= c=, size= s=, off=, skip_rx_copy;
+// case-insensitive. The error is the text that lst prints.
 [[nodiscard]] Outcome<std::variant<selftest::PingTest, selftest::BrwTest>> read_test(
     std::string_view test, std::span<const std::string> words);
 

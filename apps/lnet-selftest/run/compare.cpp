@@ -39,7 +39,7 @@ double number_of(const Json& json, const char* key) {
   return found->get<double>();
 }
 
-// Reports of old have no count: a repeat that was cut short does not show what is usual.
+// Old reports have no count; an incomplete repeat does not show the usual spread.
 std::size_t count_of(const Json& spread, const Json& point) {
   if (const auto found = spread.find("count"); found != spread.end())
     return found->get<std::size_t>();
@@ -54,7 +54,7 @@ std::string name_of(const Json& point) {
                      point.at("concurrency").get<std::uint32_t>());
 }
 
-// Throws what the library throws for whatever is not as reports are.
+// Throws the exceptions of the library for invalid reports.
 std::vector<ReadPoint> read_points(const Json& report) {
   std::vector<ReadPoint> points;
   for (const Json& each : report.at("points")) {
@@ -119,7 +119,7 @@ Comparison compare_points(const std::vector<ReadPoint>& before,
       const auto& first = point.figures[row];
       const auto& second = other->figures[row];
       if (!first || !second) continue;
-      // Pings carry nothing.
+      // Pings have no payload.
       if (row == 0 && point.name.starts_with("ping")) continue;
       auto difference = difference_of(kRows[row], *first, *second);
       difference.point = point.name;
@@ -133,7 +133,7 @@ Comparison compare_points(const std::vector<ReadPoint>& before,
   return comparison;
 }
 
-// Each is the end of one search, of which no spread is known.
+// Each is the result of one search, whose spread is unknown.
 void compare_highest(const std::vector<ReadHighest>& before, const std::vector<ReadHighest>& after,
                      Comparison& comparison) {
   for (const ReadHighest& each : before) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnet-selftest compare`: what differs between two reports, and whether more than their repeats.
+// `lnet-selftest compare`: differences of two reports that exceed the spread of their repeats.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 namespace plnet::run {
 
 enum class Verdict : std::uint8_t {
-  kSame,    // within what repeats differ by
+  kSame,    // within the spread of repeats
   kBetter,  // all repeats of the second are better than all of the first
   kWorse,
-  kUnknown,  // one repeat tells nothing of their spread
+  kUnknown,  // a single repeat has no spread
 };
 [[nodiscard]] std::string_view text_of(Verdict verdict);
 
@@ -29,12 +29,12 @@ struct Difference {
 };
 struct Comparison {
   std::vector<Difference> differences;
-  std::vector<std::string> only_one;  // points that only one of them has
-  std::vector<std::string> notes;     // what else is not the same
+  std::vector<std::string> only_one;  // points in only one report
+  std::vector<std::string> notes;     // other differences
   [[nodiscard]] bool any_worse() const;
 };
 
-// Reports as `lnet-selftest run` wrote them.
+// Compares reports written by `lnet-selftest run`.
 [[nodiscard]] Outcome<Comparison> compare(const runtime::Json& before, const runtime::Json& after);
 [[nodiscard]] std::string text_of(const Comparison& comparison);
 

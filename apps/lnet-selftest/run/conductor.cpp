@@ -18,17 +18,18 @@ using selftest::TransactionResult;
 
 constexpr const char* kClientGroup = "clients";
 constexpr const char* kServerGroup = "servers";
-// Every session has one of this name.
+// Every session has a batch of this name.
 constexpr const char* kBatch = "batch";
 
 constexpr Duration kSamplePeriod = std::chrono::seconds(1);
 constexpr Duration kAgain = std::chrono::seconds(1);
-// Consoles that hear nothing for so long end the session by themselves: of a run that was killed.
+// Consoles end the session by themselves after this time without commands, for example of a killed
+// run.
 constexpr std::uint32_t kSessionTimeoutS = 100;
-// Long enough that a node that does not answer is down.
+// Long enough to regard a silent node as down.
 constexpr std::uint32_t kStatTimeoutS = 10;
 constexpr std::uint32_t kQueryTimeoutS = 30;
-// A request gives up after a minute, so that a batch that drains longer never will.
+// A request times out after a minute, so a batch that drains longer will never end.
 constexpr unsigned kDrainsMax = 90;
 constexpr unsigned kClosesMax = 10;
 constexpr std::size_t kNodesNamedMax = 5;
@@ -173,7 +174,7 @@ bool Conductor::take_stat(Sample& sample) {
 void Conductor::look_before(Instant /*now*/) {
   watcher_.on_begin(points_[point_], repeat_, point_ * plan_.repeats + repeat_ + 1,
                     points_.size() * plan_.repeats);
-  // Of an open loop it would say nothing.
+  // A floor is meaningless for an open loop.
   if (plan_.baseline && points_[point_].rate == 0) floor_ = desk_.measure_floor(points_[point_]);
   if (!take_stat(before_)) return;
   last_ = before_;
@@ -191,7 +192,7 @@ Instant Conductor::sample(Instant now) {
     measure_at_ = now + plan_.warm_up;
     sample_at_ = std::min(now + kSamplePeriod, measure_at_);
   }
-  if (just_begun_) {  // the first sample is there only now, however long it took
+  if (just_begun_) {  // the first sample is available only now, however long it took
     just_begun_ = false;
     end_at_ = now + plan_.duration;
     sample_at_ = std::min(now + kSamplePeriod, end_at_);
@@ -200,7 +201,7 @@ Instant Conductor::sample(Instant now) {
   const bool begins = !interval_ && now >= measure_at_;
   if (begins) desk_.begin_latency(points_[point_]);
   const bool ends = interval_ && now >= end_at_;
-  // Before the counters, as at the beginning: what both tell is of as long a time.
+  // Before the counters, as at the beginning, so that both cover the same interval.
   if (ends) latencies_ = desk_.end_latency();
   Sample sample;
   if (!take_stat(sample)) return now;
@@ -215,7 +216,7 @@ Instant Conductor::sample(Instant now) {
     state_ = State::kStop;
     return now;
   }
-  // From the plan's times and not from when the last answer came, so that nothing drifts.
+  // Derived from the plan's times, not from the last answer, so that errors do not add up.
   const Instant bound = interval_ ? end_at_ : measure_at_;
   sample_at_ = std::min(std::max(sample_at_ + kSamplePeriod, now), bound);
   return sample_at_;
@@ -238,7 +239,7 @@ Instant Conductor::drain(Instant now) {
     return now;
   }
   if (++attempts_ == kDrainsMax) {
-    fail(fmt::format("{} nodes do not come to the end of their requests", left->running));
+    fail(fmt::format("{} nodes do not finish their requests", left->running));
     return now;
   }
   return now + kAgain;
@@ -262,7 +263,7 @@ void Conductor::keep_measurement(bool cut_short) {
     done.latency = latencies->all;
     done.latency_by_node = std::move(latencies->nodes);
     done.pace = latencies->pace;
-    // Counters of the nodes would have what a console on one of them sends as well.
+    // The nodes' counters also include the messages of a console on one of them.
     if (done.point.rate > 0 && !cut_short && done.seconds > 0)
       done.rpc_rate = static_cast<double>(done.pace.begun) / done.seconds;
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goes through a plan: for each point a session, its groups and its test; for each repeat run, warm
-// up, sample every second, stop, look for errors. A state machine: time is handed in, and each step
-// asks the console one thing. Whatever happens, its last step ends the session.
+// Executes a plan: for each point a session, its groups and its test; for each repeat run, warm up,
+// sample every second, stop, check for errors. A state machine: time is handed in, and each step
+// sends one request to the console. In every case the last step ends the session.
 //
-// A point has a session of its own because nodes keep the memory of a test until its session ends:
-// a sweep would run out of it, and later points would be measured beside what earlier ones left.
+// Each point has a session of its own because nodes keep the memory of a test until its session
+// ends: a sweep would exhaust it, and later points would be measured beside the remains of earlier
+// ones.
 #pragma once
 
 #include <cstdint>
@@ -21,34 +22,34 @@
 
 namespace plnet::run {
 
-// How the console is asked, and what this machine says itself.
+// Access to the console and to this machine.
 class Desk {
  public:
   using Args = nlohmann::json;
   using Asked = std::expected<lst::Json, lst::Refusal>;
 
   virtual ~Desk() = default;
-  // `lst new_session`, at a console that may have to be started.
+  // `lst new_session`, to a console that may have to be started.
   virtual Asked begin_session(const Args& args) = 0;
   virtual Asked ask(std::string_view verb, const Args& args) = 0;
   virtual CpuTimes cpu_times() = 0;
-  // Clients begin the requests of their next tests at the point's rate, all of them together.
+  // Makes all clients together begin the requests of their next tests at the point's rate.
   virtual Asked set_pace(const Point& point) = 0;
-  // Around each measurement: of those clients that tell.
+  // Called around each measurement: latencies of the clients that report them.
   virtual void begin_latency(const Point& point) = 0;
   virtual Latencies end_latency() = 0;
-  // Takes its time; nothing of the test is under way. Nothing: it cannot be had.
+  // Takes a while; no request of the test is under way. Nothing: not available.
   virtual std::optional<Floor> measure_floor(const Point& point) = 0;
 };
 
-// Hears how it goes on.
+// Receives the progress.
 class Watcher {
  public:
   virtual ~Watcher() = default;
   // `number` of `total`, from 1, over all repeats of all points.
   virtual void on_begin(const Point& point, unsigned repeat, std::size_t number,
                         std::size_t total) = 0;
-  // The last second.
+  // Figures of the last second.
   virtual void on_sample(double throughput_mibps, double rpc_rate, bool warming_up) = 0;
   virtual void on_end(const Measurement& measurement) = 0;
 };
@@ -60,24 +61,24 @@ struct ConductorSetup {
 
 class Conductor {
  public:
-  // All outlive this. The plan is finished.
+  // All outlive the conductor. The plan is finished.
   Conductor(const Plan& plan, ConductorSetup setup, Desk& desk, Watcher& watcher);
 
-  // One thing. Returns when to come again; not before `now`.
+  // Does one thing. Returns the time of the next step, at least `now`.
   [[nodiscard]] Instant step(Instant now);
   [[nodiscard]] bool over() const { return state_ == State::kOver; }
-  // Ends the session next, whatever goes on.
+  // Ends the session in the next step.
   void interrupt();
 
   [[nodiscard]] const std::vector<Measurement>& measurements() const { return measurements_; }
-  // Of a plan that searches: one for each of its combinations that have been gone through.
+  // For a plan with a search: one result for each completed combination.
   [[nodiscard]] const std::vector<HighestRate>& highest_rates() const { return highest_rates_; }
-  // Everything that was planned has been measured.
+  // The whole plan has been measured.
   [[nodiscard]] bool complete() const { return complete_; }
   [[nodiscard]] bool interrupted() const { return interrupted_; }
-  // Which node, and what; "" if all went well.
+  // The node and its failure; "" without a failure.
   [[nodiscard]] const std::string& failure() const { return failure_; }
-  // Nodes that did not confirm that the session is over.
+  // Nodes that did not confirm the end of the session.
   [[nodiscard]] const std::string& left_behind() const { return left_behind_; }
 
  private:
@@ -110,12 +111,12 @@ class Conductor {
   [[nodiscard]] Instant close(Instant now);
 
   void next_repeat();
-  // The next point of a search, behind this one.
+  // Appends the next point of a search.
   void search_on();
   void keep_measurement(bool cut_short);
-  // The counters of both groups; false: it failed, which has been said.
+  // Reads the counters of both groups; false: a failure, which has been recorded.
   [[nodiscard]] bool take_stat(Sample& sample);
-  // A transaction; nothing: it failed, which has been said.
+  // Runs a transaction; nothing: a failure, which has been recorded.
   [[nodiscard]] std::optional<selftest::TransactionResult> transact(std::string_view verb,
                                                                     Desk::Args args,
                                                                     std::string_view what);
@@ -125,15 +126,15 @@ class Conductor {
   const ConductorSetup setup_;
   Desk& desk_;
   Watcher& watcher_;
-  std::vector<Point> points_;  // more, as a search goes on
+  std::vector<Point> points_;  // grows during a search
   RateSearch search_;
   std::vector<HighestRate> highest_rates_;
   State state_ = State::kSession;
   std::size_t point_ = 0;
   unsigned repeat_ = 0;
   bool session_open_ = false;
-  bool just_run_ = false;    // the end of warming up is not known yet
-  bool just_begun_ = false;  // nor that of the measurement
+  bool just_run_ = false;    // the end of warming up is not yet known
+  bool just_begun_ = false;  // the end of the measurement is not yet known
   Instant measure_at_;       // the end of warming up
   Instant end_at_;
   Instant sample_at_;
@@ -141,7 +142,7 @@ class Conductor {
   std::optional<Floor> floor_;
   Sample before_;
   Sample last_;
-  std::optional<Interval> interval_;  // while something is measured
+  std::optional<Interval> interval_;  // during a measurement
   std::optional<Latencies> latencies_;
   std::vector<Measurement> measurements_;
   bool complete_ = false;
@@ -150,7 +151,7 @@ class Conductor {
   std::string left_behind_;
 };
 
-// "12345-10.0.0.2@tcp: Connection timed out; …", of those that failed; at most a few of them.
+// "12345-10.0.0.2@tcp: Connection timed out; …" for failed nodes; at most a few of them.
 [[nodiscard]] std::string failures_of(const selftest::TransactionResult& result);
 
 }  // namespace plnet::run

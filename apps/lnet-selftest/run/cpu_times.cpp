@@ -12,11 +12,11 @@ CpuTimes read_cpu_times(std::string_view proc_stat) {
   CpuTimes times;
   std::istringstream lines{std::string(proc_stat)};
   for (std::string line; std::getline(lines, line);) {
-    // "cpu " without a number is all of them together.
+    // "cpu " without a number is the sum of all CPUs.
     if (!line.starts_with("cpu") || line.size() < 4 || line[3] < '0' || line[3] > '9') continue;
     std::istringstream words(line.substr(3));
     CpuTicks ticks;
-    // user nice system idle iowait irq softirq steal; what guests use is in user already.
+    // user nice system idle iowait irq softirq steal; guest time is included in user.
     std::array<std::uint64_t, 8> columns{};
     words >> ticks.cpu;
     for (std::uint64_t& column : columns) {

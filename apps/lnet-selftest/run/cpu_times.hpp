@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the CPUs of this machine did, from /proc/stat.
+// The use of this machine's CPUs, from /proc/stat.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace plnet::run {
 struct CpuTicks {
   unsigned cpu = 0;
   std::uint64_t total = 0;
-  std::uint64_t idle = 0;  // or waiting for a disk
+  std::uint64_t idle = 0;  // includes waiting for disks
   std::uint64_t user = 0;
-  std::uint64_t steal = 0;  // a hypervisor gave it to somebody else
+  std::uint64_t steal = 0;  // given to other guests by the hypervisor
 };
 using CpuTimes = std::vector<CpuTicks>;
 
-// Lines that are not of a CPU are passed over.
+// Ignores lines of other kinds.
 [[nodiscard]] CpuTimes read_cpu_times(std::string_view proc_stat);
 
 struct CpuUse {
@@ -28,16 +28,16 @@ struct CpuUse {
   double user_percent = 0;
   double steal_percent = 0;
 };
-// Of CPUs that are in both.
+// For CPUs in both readings.
 [[nodiscard]] std::vector<CpuUse> use_between(const CpuTimes& before, const CpuTimes& after);
 
-// Where a node of this machine polls.
+// The polling CPUs of a node on this machine.
 struct NodeCpt {
   std::string node;
   unsigned cpt = 0;
   std::vector<unsigned> cpus{};
 };
-// On average over its CPUs; nothing: none of them was seen.
+// Average over its CPUs; nothing: none of them was found.
 [[nodiscard]] std::optional<double> busy_percent(const NodeCpt& cpt,
                                                  const std::vector<CpuUse>& uses);
 // "0,1"

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using runtime::Json;
 
-// Lines that a report has room for: of CPUs, queues or interrupts.
+// Limit of lines in a report: of CPUs, queues or interrupts.
 constexpr std::size_t kLinesMax = 256;
 
 std::string or_unknown(const std::string& text) {
@@ -48,7 +48,7 @@ std::string field_of(const fs::path& path, std::string_view key) {
   return "";
 }
 
-// In the order of their names; a folder that is not there is empty.
+// In the order of their names; empty for a missing folder.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -71,7 +71,7 @@ std::string governors(const fs::path& root) {
   return or_unknown(text);
 }
 
-// NIDs whose address an interface has.
+// NIDs with an address of the interface.
 Json nids_on(const Interface& interface, const std::vector<std::string>& nids) {
   Json on = Json::array();
   for (const std::string& nid : nids) {
@@ -82,7 +82,7 @@ Json nids_on(const Interface& interface, const std::vector<std::string>& nids) {
   return on;
 }
 
-// The last words of a line of /proc/interrupts: who asked for it.
+// The last words of a line of /proc/interrupts: the owner.
 std::string owner_of(const std::string& line) {
   const std::size_t end = line.find_last_not_of(" \t");
   const std::size_t gap = line.rfind("  ", end);
@@ -111,7 +111,7 @@ std::string interrupt_text(const fs::path& root, const Interrupt& interrupt) {
                      or_unknown(first_line(folder / "effective_affinity_list")));
 }
 
-// Those of its own device, or of the one that this is a function of, as virtio's are.
+// Interrupts of the device itself or of its parent device, as with virtio.
 Json interrupts_of_device(const fs::path& root, const fs::path& device) {
   Json lines = Json::array();
   auto numbers = names_in(device / "msi_irqs");
@@ -144,8 +144,8 @@ Json interface_json(const fs::path& root, const Interface& interface,
           {"interrupts", interrupts_of_device(root, folder / "device")}};
 }
 
-// Of those whose owner names an interface, or a driver that network cards have: also of devices
-// that no interface shows.
+// Interrupts whose owner contains the name of an interface or of a network driver: also of devices
+// without an interface.
 Json interrupts(const fs::path& root, const std::vector<Interface>& interfaces) {
   std::vector<std::string> words{"mlx", "virtio", "cxi", "ena", "ice", "i40e", "hfi"};
   for (const Interface& each : interfaces)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What figures depend on besides the plan: this machine, as its kernel tells.
+// Facts that figures depend on besides the plan: this machine, as reported by its kernel.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Interface {
   std::string name;
   std::vector<std::string> addresses;
 };
-// Those that are up and no loopback.
+// Interfaces that are up, without loopback.
 [[nodiscard]] std::vector<Interface> interfaces_of_machine();
 
 struct EnvironmentFacts {
@@ -21,11 +21,11 @@ struct EnvironmentFacts {
   std::string date;
   std::vector<Interface> interfaces;
   std::vector<std::string> nids{};  // of nodes of this machine
-  std::string root;                 // of /proc and /sys; "" but for tests
+  std::string root;                 // of /proc and /sys; "" except in tests
 };
-// CPU, cores, NUMA nodes, governor, kernel, hypervisor, huge pages; of each interface MTU, speed,
-// driver, queues, the NIs on it; which CPUs the interrupts of its device go to. "unknown" where
-// nobody tells.
+// CPU, cores, NUMA nodes, governor, kernel, hypervisor, huge pages; for each interface MTU, speed,
+// driver, queues, the NIs on it; the CPUs of its device's interrupts. "unknown" for unavailable
+// facts.
 [[nodiscard]] runtime::Json environment_of(const EnvironmentFacts& facts);
 
 }  // namespace plnet::run

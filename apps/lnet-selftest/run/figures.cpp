@@ -19,8 +19,8 @@ const StatSeen* stat_of(const NodeResult& node) {
   return node.rpc_errno == 0 && !node.refused ? std::get_if<StatSeen>(&node.seen) : nullptr;
 }
 
-// Both answers are of the same group, which nobody changes meanwhile: node by node, with null for
-// what one has not told.
+// Both answers are of the same unchanged group: visits node by node, with null for a missing
+// answer.
 template <class Visit>
 void for_both(const TransactionResult& before, const TransactionResult& after, Visit visit) {
   for (std::size_t i = 0; i < after.nodes.size(); ++i) {

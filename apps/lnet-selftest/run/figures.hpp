@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What samples of counters come to: figures of nodes and groups over one measurement, and of the
+// Figures computed from samples of counters: of nodes and groups over one measurement, and of the
 // repeats of a point.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace plnet::run {
 
 struct NodeFigures {
   std::string node;
-  double rpc_rate = 0;  // that it began as a client, a second
-  // Messages and bytes as LNet counts them, in both directions.
+  double rpc_rate = 0;  // begun as a client, a second
+  // Messages and bytes counted by LNet, in both directions.
   double receive_rate = 0;
   double send_rate = 0;
   double receive_mibps = 0;
@@ -28,11 +28,11 @@ struct NodeFigures {
 
 struct GroupFigures {
   std::vector<NodeFigures> nodes{};
-  std::size_t silent = 0;  // nodes of which nothing is known
+  std::size_t silent = 0;  // nodes without an answer
   [[nodiscard]] NodeFigures sum() const;
 };
 
-// By how much the counters of a node have grown. Theirs have 32 bits, these do not wrap.
+// The growth of a node's counters. The node's have 32 bits; these do not wrap.
 struct Growth {
   std::uint64_t running_ms = 0;
   std::uint64_t rpcs = 0;
@@ -45,9 +45,9 @@ class GroupGrowth {
  public:
   // From one answer of a group to the next, which must come before any counter has wrapped twice.
   void add(const selftest::TransactionResult& before, const selftest::TransactionResult& after);
-  // As `lst stat` has it: by the time that each node has counted itself.
+  // As in `lst stat`: by each node's own time.
   [[nodiscard]] GroupFigures figures() const;
-  // Of the node that has counted longest.
+  // Of the node with the longest time.
   [[nodiscard]] double seconds() const;
 
  private:
@@ -67,29 +67,29 @@ struct Errors {
   std::uint64_t rpc = 0;
   std::uint64_t dropped = 0;
   std::uint64_t expired = 0;
-  std::map<std::string, std::uint64_t> by_node{};  // those with any but dropped
+  std::map<std::string, std::uint64_t> by_node{};  // nodes with any value but dropped
 
   [[nodiscard]] std::uint64_t total() const { return brw + ping + rpc + expired; }
 };
 void add_errors(const selftest::TransactionResult& before, const selftest::TransactionResult& after,
                 Errors& errors);
 
-// Of RPCs whose client is a node that told.
+// Of RPCs whose client reports them.
 using Latency = lst::LatencyFigures;
 
 struct NodeLatency {
   std::string node{};
   Latency figures{};
 };
-// What those clients tell of a measurement that do.
+// The latencies of a measurement from the clients that report them.
 struct Latencies {
   std::optional<Latency> all{};
   std::vector<NodeLatency> nodes{};
   lst::PaceFigures pace{};
 };
 
-// What this machine can do without LNet, between the same two CPUs: requests and replies of a
-// point's sizes over a bare TCP connection, as many under way; and copying memory.
+// The limits of this machine without LNet, between the same two CPUs: requests and replies of a
+// point's sizes over a plain TCP connection, with as many under way; and copying memory.
 struct Floor {
   double exchange_rate = 0;
   double throughput_mibps = 0;
@@ -108,12 +108,12 @@ struct Measurement {
   unsigned repeat = 0;  // from 0
   bool cut_short = false;
   double seconds = 0;
-  double throughput_mibps = 0;  // what clients receive of reads and send of anything else
+  double throughput_mibps = 0;  // received by clients for reads, sent by them otherwise
   double rpc_rate = 0;
   GroupFigures from{};
   GroupFigures to{};
   Errors errors{};
-  std::vector<double> series_mibps{};  // sample by sample
+  std::vector<double> series_mibps{};  // one value for each sample
   std::vector<CpuUse> cpus{};
   std::optional<Latency> latency{};
   std::vector<NodeLatency> latency_by_node{};
@@ -123,14 +123,14 @@ struct Measurement {
 
 [[nodiscard]] double throughput_of(const Point& point, const GroupFigures& from);
 
-// Adds up one measurement, sample by sample, and keeps none of them.
+// Sums up one measurement, sample by sample, without storing the samples.
 class Interval {
  public:
   Interval(const Point& point, const Sample& first) : point_(point), first_cpus_(first.cpus) {}
-  // What has come since `before`, the sample that was last.
+  // Adds the growth since `before`, the previous sample.
   void add(const Sample& before, const Sample& now);
   [[nodiscard]] bool empty() const { return series_mibps_.empty(); }
-  // Not of an empty one.
+  // Requires a non-empty interval.
   [[nodiscard]] Measurement measure(unsigned repeat) const;
 
  private:
@@ -146,24 +146,25 @@ struct Spread {
   double median = 0;
   double low = 0;
   double high = 0;
-  std::size_t count = 0;  // of whole repeats that it is over
-  // Per cent of the median, between the lowest and the highest.
+  std::size_t count = 0;  // of complete repeats included
+  // The range between lowest and highest, in per cent of the median.
   [[nodiscard]] double percent() const { return median > 0 ? (high - low) / median * 100 : 0; }
 };
 [[nodiscard]] Spread spread_of(std::vector<double> values);
 
 struct PointFigures {
   Point point{};
-  std::vector<const Measurement*> repeats{};  // whole ones; if there are none, those cut short
+  std::vector<const Measurement*> repeats{};  // complete ones; if there are none, the incomplete
+                                              // ones
   Spread throughput_mibps{};
   Spread rpc_rate{};
   std::optional<Spread> p50_us{};
   std::optional<Spread> p99_us{};
-  // Repeat by repeat against the floor that was measured just before.
+  // Each repeat relative to the floor measured just before it.
   std::optional<Spread> percent_of_floor{};
   std::uint64_t errors = 0;
 };
-// In the order in which the points were measured. The measurements outlive it.
+// In the order of measurement. The measurements outlive the result.
 [[nodiscard]] std::vector<PointFigures> figures_of(const std::vector<Measurement>& all);
 
 }  // namespace plnet::run

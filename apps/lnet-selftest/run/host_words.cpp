@@ -30,7 +30,7 @@ struct HostWord {
   std::string net;
 };
 
-// "5-8" or "5"; nothing: it is neither.
+// "5-8" or "5"; nothing: neither.
 std::optional<Range> read_range(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = whole_number<std::size_t>(text.substr(0, dash));
@@ -77,7 +77,7 @@ Outcome<std::vector<std::string>> hosts_of(const HostWord& word, const HostDirec
   return hosts_of_file(*text);
 }
 
-// Of one word.
+// The NIDs of one word.
 Outcome<std::vector<std::string>> nids_of(std::string_view text, const HostDirectory& directory) {
   const auto word = read_word(text);
   if (!word) return std::unexpected(word.error());
@@ -120,7 +120,7 @@ std::vector<std::string> hosts_of_file(std::string_view text) {
     if (begin == std::string_view::npos) continue;
     line = line.substr(begin);
     std::string_view host = line.substr(0, line.find_first_of(kBlanks));
-    // Of an IPv6 address the colons are its own.
+    // Colons of an IPv6 address belong to it.
     const std::size_t colon = host.find(':');
     const bool has_slots = colon != std::string_view::npos && colon == host.rfind(':') && colon > 0;
     if (has_slots && host.find('@') == std::string_view::npos) host = host.substr(0, colon);

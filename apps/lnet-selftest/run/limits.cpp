@@ -11,7 +11,7 @@ std::vector<std::string> missed_limits(const Limits& limits,
   for (const PointFigures& point : points) {
     const std::string name = text_of(point.point);
     const double throughput = point.throughput_mibps.median;
-    // Pings carry nothing.
+    // Pings have no payload.
     if (limits.throughput_min_mibps && point.point.operation != Operation::kPing &&
         throughput < *limits.throughput_min_mibps) {
       missed.push_back(fmt::format("{}: {:.2f} MiB/s, expected at least {:.2f}", name, throughput,

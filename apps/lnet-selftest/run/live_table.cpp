@@ -13,7 +13,7 @@ constexpr std::string_view kClearLine = "\r\x1b[K";
 }  // namespace
 
 void LiveTable::put(const std::string& text) {
-  // Nobody who reads it is no reason to stop.
+  // A reader that has gone is no reason to stop.
   (void)std::fwrite(text.data(), 1, text.size(), out_);
   (void)std::fflush(out_);
 }

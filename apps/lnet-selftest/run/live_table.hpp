@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run shows while it goes on. On a terminal the last line lives; elsewhere each repeat is a
-// line, when it is over.
+// The progress display of a run. On a terminal the last line is updated; elsewhere each repeat is a
+// line when it has ended.
 #pragma once
 
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace plnet::run {
 
 class LiveTable final : public Watcher {
  public:
-  // The file outlives this.
+  // The file outlives the table.
   LiveTable(std::FILE* out, bool is_terminal) : out_(out), is_terminal_(is_terminal) {}
 
   void on_begin(const Point& point, unsigned repeat, std::size_t number,

@@ -53,7 +53,7 @@ Outcome<std::vector<std::string>> expand(const std::vector<std::string>& words,
   return nodes;
 }
 
-// The sockets under the names that consoles have for nodes.
+// Keys the sockets by the consoles' names of nodes.
 Outcome<void> finish_open_loop(Plan& plan) {
   if (plan.highest_rate && !plan.rates.empty())
     return failure(Errc::kInvalid, "rates and highest_rate: a run has one of them");
@@ -163,12 +163,11 @@ Outcome<void> finish_plan(Plan& plan) {
                                plan.distribution.span, plan.to.size()));
   }
   if (plan.duration < kDurationMin)
-    return failure(Errc::kInvalid,
-                   "duration: expected at least 100ms, what nodes tell is no finer");
+    return failure(Errc::kInvalid, "duration: expected at least 100ms, the resolution of nodes");
   const std::size_t points = points_of(plan).size();
   if (points == 0 || points > kPointsMax)
     return failure(Errc::kInvalid, fmt::format("{} points, expected 1 to {}", points, kPointsMax));
-  // What would crash nodes is refused before the first of them hears of it.
+  // Requests that would crash nodes are refused before anything is sent.
   for (const Point& point : points_of(plan)) {
     const auto sound =
         selftest::judge(test_of(plan, point, "batch", "from", "to"), selftest::kFeaturesKnown);

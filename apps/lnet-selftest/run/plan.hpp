@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lnet-selftest run` is to measure: two groups of nodes, and every combination of tests,
+// The measurements of `lnet-selftest run`: two groups of nodes, and every combination of tests,
 // sizes and concurrencies, each several times. Plain values, from a file or a command line.
 #pragma once
 
@@ -35,7 +35,7 @@ inline constexpr std::array<std::pair<std::string_view, selftest::Check>, 4> kCh
 [[nodiscard]] std::string_view text_of(selftest::Check check);
 [[nodiscard]] std::string_view text_of(selftest::Arrivals arrivals);
 
-// What must hold of every point; nothing: whatever comes is good.
+// Thresholds for every point; nothing: no threshold.
 struct Limits {
   std::optional<double> throughput_min_mibps{};
   std::optional<double> rate_min_rps{};
@@ -64,7 +64,7 @@ struct RateGoal {
 
 struct Plan {
   std::string name = "run";
-  // As users write them, ranges and all; and as a console is told of them.
+  // As written by users, with ranges; and as sent to a console.
   std::vector<std::string> from_words{};
   std::vector<std::string> to_words{};
   std::vector<std::string> from{};
@@ -72,12 +72,12 @@ struct Plan {
   std::vector<Operation> tests{Operation::kRead, Operation::kWrite};
   std::vector<std::uint32_t> sizes{std::uint32_t{1} << 20};
   std::vector<std::uint32_t> concurrencies{8};
-  // Requests a second of all clients together, whose moments do not wait for answers; empty: each
-  // begins when one has ended.
+  // Requests a second of all clients together, independent of answers; empty: each begins when one
+  // has ended.
   std::vector<double> rates{};
   selftest::Arrivals arrivals = selftest::Arrivals::kPoisson;
   std::optional<RateGoal> highest_rate{};  // instead of rates
-  // Control sockets of nodes: which tell what the wire does not. By node, once finished.
+  // Control sockets of nodes, for figures that the wire does not carry. By node, once finished.
   std::map<std::string, std::string> control{};
   selftest::Check check = selftest::Check::kNone;
   bool allow_discard = false;
@@ -85,11 +85,12 @@ struct Plan {
   Duration warm_up = std::chrono::seconds(1);
   Duration duration = std::chrono::seconds(5);
   unsigned repeats = 3;
-  bool baseline = false;  // what the machine can do without LNet, in turn with every repeat
+  bool baseline = false;  // measure the machine's limits without LNet, alternating with every
+                          // repeat
   Limits limits{};
 };
 
-// Whether a session of others must make room is for the user to say with `lst`, not for a plan.
+// A plan cannot displace a session of others; users do that with `lst`.
 inline constexpr std::size_t kPointsMax = 4096;
 inline constexpr unsigned kRepeatsMax = 1000;
 inline constexpr std::size_t kListMax = 64;  // of tests, sizes, concurrencies
@@ -107,18 +108,18 @@ struct Point {
 // "write 1M, concurrency 8", "ping, concurrency 8, 50000/s"
 [[nodiscard]] std::string text_of(const Point& point);
 
-// Test by test, size by size, concurrency by concurrency, each in the order of the plan. Pings have
-// no size and come once. Of a search these are where it begins.
+// By test, size and concurrency, each in the order of the plan. Pings have no size and appear once.
+// For a search these are its starts.
 [[nodiscard]] std::vector<Point> points_of(const Plan& plan);
 
-// What the console is asked for.
+// The request to the console.
 [[nodiscard]] selftest::AddTest test_of(const Plan& plan, const Point& point, std::string batch,
                                         std::string from, std::string to);
 
-// Expands the nodes, and says what no run could do.
+// Expands the nodes, and refuses plans that no run could execute.
 [[nodiscard]] Outcome<void> finish_plan(Plan& plan);
 
-// --- Words, of files and command lines alike ---
+// --- Parsing of words, for files and command lines ---
 
 // "4096", "4k", "1M"
 [[nodiscard]] Outcome<std::uint32_t> read_size(std::string_view text);
@@ -132,16 +133,16 @@ struct Point {
 [[nodiscard]] Outcome<double> read_rate(std::string_view text);
 [[nodiscard]] Outcome<selftest::Arrivals> read_arrivals(std::string_view text);
 [[nodiscard]] Outcome<Percentile> read_percentile(std::string_view text);
-// "p99:200": this percentile within so many microseconds
+// "p99:200": this percentile within this many microseconds
 [[nodiscard]] Outcome<RateGoal> read_goal(std::string_view text);
 [[nodiscard]] std::string text_of(const RateGoal& goal);
 // "NID=SOCKET"
 [[nodiscard]] Outcome<std::pair<std::string, std::string>> read_control(std::string_view text);
 [[nodiscard]] Outcome<unsigned> read_repeats(std::string_view text);
-// Of a limit: not negative.
+// For limits: not negative.
 [[nodiscard]] Outcome<double> read_amount(std::string_view text);
 [[nodiscard]] Outcome<std::uint64_t> read_count(std::string_view text);
-// At the commas outside of brackets.
+// Splits at commas outside brackets.
 [[nodiscard]] std::vector<std::string> split_list(std::string_view text);
 
 }  // namespace plnet::run

@@ -23,17 +23,17 @@ constexpr auto kOptions = std::to_array<apps::OptionRow>({
     text("test", 0, "LIST", "of read, write, ping; read,write"),
     text("size", 's', "LIST", "of bytes, up to 1M; 1M"),
     text("concurrency", 'c', "LIST", "requests under way for each client; 8"),
-    text("rate", 0, "LIST", "requests a second of all clients, whatever servers do: 10k,50k"),
-    text("arrivals", 0, "HOW", "of these: poisson, constant; poisson"),
-    text("highest-rate", 0, "GOAL", "search for it: p99:200 is 99 % within 200 us"),
-    texts("control", 0, "NID=SOCKET", "of a client that is not the node of this host"),
+    text("rate", 0, "LIST", "requests a second of all clients, independent of answers: 10k,50k"),
+    text("arrivals", 0, "HOW", "distribution: poisson, constant; poisson"),
+    text("highest-rate", 0, "GOAL", "search the highest rate: p99:200 is 99 % within 200 us"),
+    texts("control", 0, "NID=SOCKET", "control socket of a client on another host"),
     text("check", 0, "HOW", "none, simple, full, discard; none"),
-    flag("allow-discard", 0, "no node is older than June 2026: they survive check discard"),
+    flag("allow-discard", 0, "assert that no kernel node is older than June 2026"),
     text("distribute", 'd', "D:S", "D clients share S servers; 1:1"),
-    text("warmup", 0, "TIME", "before it is measured; 1s"),
+    text("warmup", 0, "TIME", "before each measurement; 1s"),
     text("duration", 0, "TIME", "of a measurement; 5s"),
     text("repeats", 0, "N", "of every point; 3"),
-    flag("baseline", 0, "bare TCP and memcpy of this host, in turn with each repeat"),
+    flag("baseline", 0, "measure bare TCP and memcpy of this host with each repeat"),
     text("name", 0, "NAME", "of the run and its session"),
     text("min-throughput", 0, "MIB", "a second, of every point"),
     text("min-rate", 0, "RPCS", "a second, of every point"),
@@ -41,7 +41,7 @@ constexpr auto kOptions = std::to_array<apps::OptionRow>({
     text("max-errors", 0, "N", "of every point"),
 });
 
-// Takes the options one by one and keeps the first that is wrong.
+// Reads the options one by one and keeps the first error.
 class LineReader {
  public:
   explicit LineReader(const apps::Arguments& arguments) : arguments_(arguments) {}
@@ -93,7 +93,7 @@ Outcome<void> read_line(const apps::Arguments& arguments, Plan& plan) {
   reader.list("rate", plan.rates, read_rate);
   reader.one("arrivals", plan.arrivals, read_arrivals);
   reader.one("highest-rate", plan.highest_rate, read_goal);
-  // One of them here goes over the other in the file.
+  // Either one on the command line replaces the other in the file.
   if (arguments.has("rate") && !arguments.has("highest-rate")) plan.highest_rate.reset();
   if (arguments.has("highest-rate") && !arguments.has("rate")) plan.rates.clear();
   std::vector<std::pair<std::string, std::string>> sockets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of `lnet-selftest run`: what it says of the plan goes over what a file says.
+// The command line of `lnet-selftest run`: it overrides the plan of a file.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,13 @@
 
 namespace plnet::run {
 
-// Options of the plan; the program has more.
+// Options of the plan; the program has further ones.
 [[nodiscard]] std::span<const apps::OptionRow> plan_options();
 
-// `read_file` returns the text of a file or why there is none; `plan` is what holds where neither
-// file nor line say anything. The plan that is returned is finished: its nodes are
-// expanded, and all of it can be asked for.
+// `read_file` returns the text of a file or an error; `plan` has the defaults. The returned plan is
+// finished: its nodes are expanded, and it has been checked.
 using ReadFile = std::function<Outcome<std::string>(const std::string& path)>;
-// `hosts`, of names of hosts in it; null: there may be none.
+// `hosts` resolves host names; null: no host names are allowed.
 [[nodiscard]] Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file,
                                     const HostDirectory* hosts = nullptr, Plan plan = {});
 

@@ -29,7 +29,7 @@ class PlanReader {
     const std::vector<Key> keys{
         {"name", [this](const YamlNode& node) { text(node, plan_.name); }},
         {"groups", [this](const YamlNode& node) { groups(node); }},
-        // Behind the groups that they may name, wherever these stand in the file.
+        // Processed after the groups, which they may name, wherever these are in the file.
         {"from", [this](const YamlNode& node) { from_ = &node; }},
         {"to", [this](const YamlNode& node) { to_ = &node; }},
         list("tests", plan_.tests, read_operation),
@@ -93,7 +93,7 @@ class PlanReader {
     out = std::move(*is);
     return true;
   }
-  // One value alone, or a list of them.
+  // A single value, or a list.
   template <class T>
   Key list(std::string_view name, std::vector<T>& out, Outcome<T> (*read)(std::string_view)) {
     return {name, [this, name, &out, read](const YamlNode& node) {
@@ -135,7 +135,7 @@ class PlanReader {
     }
     return words;
   }
-  // Names of groups stand for what is in them.
+  // Names of groups are replaced by their contents.
   Words nodes_of(const YamlNode& node) {
     Words nodes;
     for (const std::string& word : words_of(node)) {

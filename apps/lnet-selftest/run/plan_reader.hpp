@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan from YAML. All that is wrong is reported, with file, line and column.
+// A plan from YAML. Reports all errors with file, line and column.
 #pragma once
 
 #include <expected>
@@ -10,7 +10,7 @@
 
 namespace plnet::run {
 
-// Keys that are not there leave what `plan` says; its nodes need not be there yet.
+// Missing keys keep the values of `plan`; its nodes may be missing.
 [[nodiscard]] std::expected<void, runtime::ConfigErrors> read_plan(std::string_view text,
                                                                    std::string_view file_name,
                                                                    Plan& plan);

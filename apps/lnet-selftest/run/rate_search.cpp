@@ -14,7 +14,7 @@ namespace {
 constexpr double kRounding = 1e-9;
 // The last few may still wait.
 constexpr double kBegunMin = 0.95;
-// Of random arrivals there are more or fewer: as many standard deviations are no news.
+// The number of random arrivals varies by this many standard deviations.
 constexpr double kDeviations = 3;
 
 bool all_began(const Measurement& measurement, double rate) {
@@ -35,7 +35,7 @@ double percentile(const Latency& latency, Percentile which) {
 
 }  // namespace
 
-// Divided by the clients again, neither end may lie outside of what each can do.
+// Divided by the clients again, both ends must be within the limits of each.
 RateSearch::RateSearch(std::size_t clients)
     : lowest_(
           std::max(kLowest, selftest::kPaceMin * static_cast<double>(clients) * (1 + kRounding))),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The highest rate of requests whose latency keeps a limit: first in steps of a factor until one
-// rate keeps it and the next does not, then halves of what lies between, as rates go by ratios.
+// Searches the highest rate of requests whose latency keeps a limit: first in steps of a factor
+// until one rate keeps it and the next does not, then by bisection on a logarithmic scale.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,23 @@ namespace plnet::run {
 class RateSearch {
  public:
   static constexpr double kFirst = 1000;
-  static constexpr double kLowest = 10;  // of fewer a percentile says nothing
+  static constexpr double kLowest = 10;  // with fewer requests a percentile is meaningless
   static constexpr double kFactor = 4;
-  static constexpr double kEnough = 1.05;  // between what keeps the limit and what does not
-  // To what thousands of clients can be asked for, and back.
+  static constexpr double kEnough = 1.05;  // ratio between a rate that keeps the limit and one that
+                                           // does not
+  // From the lowest to the limit of thousands of clients, and back.
   static constexpr unsigned kTriesMax = 24;
 
-  // Of so many clients together, each of which has a least and a most of its own.
+  // For this number of clients together, each with its own minimum and maximum.
   explicit RateSearch(std::size_t clients = 1);
 
-  // The rate to try; nothing: it is over.
+  // The rate to try; nothing: the search has ended.
   [[nodiscard]] std::optional<double> rate() const { return rate_; }
-  // Whether that rate has kept the limit.
+  // Reports whether that rate has kept the limit.
   void judge(bool kept);
-  // The highest that has; nothing: none.
+  // The highest rate that kept it; nothing: none.
   [[nodiscard]] std::optional<double> highest() const { return good_; }
-  // All that were tried have, up to what clients can be asked for: it may well be higher.
+  // All tried rates kept it, up to the clients' limit: the true value may be higher.
   [[nodiscard]] bool at_top() const { return good_ && !bad_; }
 
  private:
@@ -45,15 +46,15 @@ class RateSearch {
   unsigned tries_ = 0;
 };
 
-// All repeats of one point: nothing failed or was dropped, what was asked for began, and the median
-// of their percentiles is within the limit.
+// True if all repeats of one point had no failures and no drops, began the requested number, and
+// the median of their percentiles is within the limit.
 [[nodiscard]] bool keeps(const RateGoal& goal, double rate, std::span<const Measurement> repeats);
 
-// What came of one search.
+// The result of one search.
 struct HighestRate {
-  Point point{};  // its rate is of no meaning
+  Point point{};  // its rate is meaningless
   std::optional<double> rate{};
-  bool at_least = false;  // no rate has missed the limit, and clients cannot be asked for more
+  bool at_least = false;  // no rate missed the limit, and clients have no higher rate
 };
 
 }  // namespace plnet::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where reports go, and files of any kind as text.
+// Writing of reports, and reading of text files.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace plnet::run {
 
-// Reports and plans that are larger are none.
+// Larger files are no reports or plans.
 inline constexpr std::size_t kFileBytesMax = std::size_t{256} << 20U;
 [[nodiscard]] Outcome<std::string> read_file(const std::string& path);
 
-// The folder is there and can be written to: to be known before something is measured for hours.
+// Checks that the folder exists and is writable, before hours of measurement.
 [[nodiscard]] Outcome<void> prepare_report(const std::string& folder);
-// report.txt, .json, .csv and .html in `folder`, which is made if it is not there. Each is whole
-// or not there at all.
+// Writes report.txt, .json, .csv and .html in `folder`, which is created if missing. Each file is
+// complete or absent.
 [[nodiscard]] Outcome<void> write_report(const Report& report, const std::string& folder);
 
 }  // namespace plnet::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which hosts the nodes of a report are, where their NIDs do not say so.
+// The hosts of a report's nodes, where their NIDs do not show them.
 #pragma once
 
 #include "apps/lnet-selftest/run/report.hpp"
@@ -7,9 +7,9 @@
 
 namespace plnet::run {
 
-// Fills `report.hosts` with those of its nodes that have a name.
+// Fills `report.hosts` with the named hosts of its nodes.
 void learn_hosts(Report& report, const runtime::NicNames& names);
-// For people: each such node with its host behind it, "418@… (login1)".
+// For people: appends the host to each such node, "418@… (login1)".
 [[nodiscard]] Report with_hosts(Report report);
 
 }  // namespace plnet::run

@@ -65,7 +65,7 @@ std::string points_table(const std::vector<PointFigures>& points) {
 
 using Figure = std::function<std::optional<Spread>(const PointFigures&)>;
 
-// Over concurrency, a line for each size; of an open loop over its rate.
+// Over concurrency, a line for each size; for an open loop over its rate.
 std::string plot_of(const std::vector<PointFigures>& points, Operation operation,
                     std::string_view what, std::string_view unit, const Figure& figure) {
   std::vector<PlotSeries> series;
@@ -138,7 +138,7 @@ std::string latency_rows(const Measurement& last) {
 std::string pace_line(const Measurement& last) {
   if (last.point.rate <= 0) return {};
   return fmt::format(
-      "<p>{} requests were due and began, {} of them late for want of a free one; {} never "
+      "<p>{} requests were due and began, {} of them late because all were busy; {} never "
       "began</p>",
       last.pace.begun, last.pace.waited, last.pace.dropped);
 }
@@ -196,7 +196,7 @@ std::string cpu_table(const std::vector<PointFigures>& points) {
   return html + "</tbody></table></div>\n";
 }
 
-// Whatever it is, as a table of names and values.
+// Any JSON as a table of names and values.
 std::string json_table(const Json& json) {
   if (json.is_string()) return html_escaped(json.get<std::string>());
   if (!json.is_structured()) return html_escaped(dump_of(json));

@@ -17,7 +17,7 @@ std::string line_of(const NodeFigures& node, std::string_view name) {
 
 std::string group_text(const GroupFigures& group, std::string_view name) {
   std::string text = line_of(group.sum(), name);
-  if (group.silent > 0) text += fmt::format("    {} nodes told nothing\n", group.silent);
+  if (group.silent > 0) text += fmt::format("    {} nodes without figures\n", group.silent);
   if (group.nodes.size() < 2) return text;
   for (std::size_t i = 0; i < std::min(group.nodes.size(), kNodesShown); ++i)
     text += line_of(group.nodes[i], "  " + group.nodes[i].node);
@@ -66,7 +66,7 @@ std::string point_text(const PointFigures& point, const std::vector<NodeCpt>& cp
   }
   if (point.point.rate > 0) {
     text += fmt::format(
-        "\n    {} requests were due and began, {} of them late for want of a free one; {} never "
+        "\n    {} requests were due and began, {} of them late because all were busy; {} never "
         "began",
         last.pace.begun, last.pace.waited, last.pace.dropped);
   }
@@ -90,8 +90,7 @@ std::string text_of(const HighestRate& highest, const RateGoal& goal, std::size_
   std::string text = fmt::format("{}: {}{:.0f}/s keep {} us", text_of(point),
                                  highest.at_least ? "at least " : "", *highest.rate, text_of(goal));
   if (highest.at_least)
-    text +=
-        fmt::format(" (no faster can be asked of {} client{})", clients, clients == 1 ? "" : "s");
+    text += fmt::format(" (the limit of {} client{})", clients, clients == 1 ? "" : "s");
   return text;
 }
 
@@ -128,8 +127,8 @@ std::string text_of(const Report& report) {
   for (const std::string& each : report.missed)
     text += "threshold missed: " + each + '\n';
   text += fmt::format(
-      "medians of {} repeats; +-% is half of what lies between the least and the "
-      "most\n\n",
+      "medians of {} repeats; +-% is half of the range between the lowest and the "
+      "highest\n\n",
       report.plan.repeats);
   text += table_head(columns);
   for (const PointFigures& point : points)

@@ -20,7 +20,7 @@ constexpr double kLabelGap = 34;
 constexpr double kInnerWidth = kWidth - kLeft - kRight;
 constexpr double kInnerHeight = kHeight - kTop - kBottom;
 constexpr unsigned kTicks = 5;
-// Told apart also by those who do not see all colours.
+// Distinguishable with impaired colour vision.
 constexpr std::array<const char*, 8> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#7f5539", "#808080"};
 
@@ -85,7 +85,7 @@ std::string axes(const Scale& scale, const std::vector<PlotSeries>& series, std:
   xs.erase(rest.begin(), rest.end());
   double last = -kLabelGap;
   for (const double x : xs) {
-    if (scale.x(x) - last < kLabelGap) continue;  // it would lie on the one before
+    if (scale.x(x) - last < kLabelGap) continue;  // it would overlap the previous one
     last = scale.x(x);
     svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>", scale.x(x),
                        kTop + kInnerHeight + 18, short_number(x));

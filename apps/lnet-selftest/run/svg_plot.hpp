@@ -19,7 +19,7 @@ struct PlotSeries {
   std::vector<PlotPoint> points{};
 };
 
-// x is divided by powers of two, y begins at 0. Nothing without points.
+// The x axis is logarithmic to base 2, y begins at 0. Empty without points.
 [[nodiscard]] std::string svg_plot(std::string_view title, std::string_view x_name,
                                    std::string_view y_name, const std::vector<PlotSeries>& series);
 

@@ -12,8 +12,8 @@ namespace plnet::apps {
 
 using selftest::TransactionResult;
 
-// One transaction, from the admin thread to shard 0 and back. It is the console's, by way of what
-// it calls when done, until that is called or dropped.
+// One transaction, from the admin thread to shard 0 and back. The console owns it through its
+// callback until that is called or dropped.
 struct ConsoleDesk::Errand final : node::Homecoming {
   Errand(node::LnetDesk& desk, std::shared_ptr<std::size_t> all, Begin begins, Done tells)
       : lnet_desk(desk),
@@ -42,7 +42,7 @@ struct ConsoleDesk::Errand final : node::Homecoming {
 
 namespace {
 
-// A console that goes drops what it would have called.
+// A console that is destroyed drops its callbacks.
 template <class Errand>
 class Ticket {
  public:
@@ -83,7 +83,7 @@ void ConsoleDesk::transact(std::optional<std::uint32_t> key, Begin begin, Done d
   if (*under_way_ == kUnderWayMax || !desk.begin_errand())
     return done(std::unexpected(lst::Refusal{EAGAIN, "too many commands are under way"}));
   auto* const errand = new Errand(desk, under_way_, std::move(begin), std::move(done));
-  // By the shard, from where it may come home before anybody here looks.
+  // Set by the shard; the errand may return before this function checks it.
   const auto taken = std::make_shared<bool>(false);
   const auto sent = desk.order(
       0,
@@ -93,7 +93,7 @@ void ConsoleDesk::transact(std::optional<std::uint32_t> key, Begin begin, Done d
         *taken = true;
         if (const auto refused = key ? check_key(*console, *key) : std::nullopt)
           return errand->send_home_owner(std::unexpected(*refused));
-        // The console keeps what it is to call only if it begins.
+        // The console keeps the callback only if the transaction begins.
         auto ticket = std::make_shared<Ticket<Errand>>(*errand);
         auto begun = errand->begin(
             *console, node, [ticket](TransactionResult result) { (*ticket)(std::move(result)); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the admin thread has the console of shard 0 do something, and hears what came of it. The
-// admin thread never waits; who asked is answered when the shard is done.
+// Requests of the admin thread to the console of shard 0, and their results. The admin thread never
+// waits; the caller is answered when the shard is done.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@
 
 namespace plnet::apps {
 
-// The console of now, which shard 0 may look at; null while LNet is down.
+// The present console, for shard 0; null while LNet is down.
 class ConsolePlace {
  public:
   virtual ~ConsolePlace() = default;
   [[nodiscard]] virtual selftest::Console* console_owner() = 0;
-  // It has a session, which may be over before anybody looks.
+  // It has a session, which may end before the next check.
   virtual void session_began_owner() = 0;
 };
 
 class ConsoleDesk {
  public:
-  // Transactions under way at a time; not more than a console has.
+  // Transactions under way at the same time; at most those of a console.
   static constexpr std::size_t kUnderWayMax = 64;
 
   template <class T>
@@ -36,16 +36,16 @@ class ConsoleDesk {
   // Both outlive the desk.
   ConsoleDesk(ConsolePlace& place, node::LnetAdmin& lnet) : place_(place), lnet_(lnet) {}
 
-  // Something that is at hand: `question` on the shard, `answer` here.
+  // An immediate query: `question` runs on the shard, `answer` here.
   template <class T>
   void ask(std::move_only_function<Told<T>(selftest::Console& console, lnet::Node& node)> question,
            std::move_only_function<void(Told<T>)> answer);
-  // A transaction: `begin` on the shard. One that could not begin, or has nothing to do, has its
-  // answer at once.
+  // A transaction: `begin` runs on the shard. One that cannot begin, or has nothing to do, is
+  // answered at once.
   using Begin = std::move_only_function<selftest::Answer<selftest::TransactionId>(
       selftest::Console& console, lnet::Node& node, selftest::WhenDone when_done)>;
   using Done = std::move_only_function<void(Told<selftest::TransactionResult>)>;
-  // `key`: of the session that the command is for; none: whatever session there is.
+  // `key`: of the command's session; none: any session.
   void transact(std::optional<std::uint32_t> key, Begin begin, Done done);
 
   [[nodiscard]] ConsolePlace& place() { return place_; }

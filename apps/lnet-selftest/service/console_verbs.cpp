@@ -32,7 +32,7 @@ using Told = ConsoleDesk::Told<T>;
 using lst::number_of;
 using lst::text_of;
 
-// A refusal of the console is an answer: it has an errno that only users of lst know.
+// A refusal of the console is a regular answer: its errno is meaningful to users of lst only.
 template <class T>
 void finish(VerbToken& token, const Told<T>& told) {
   if (!told) return token.finish(lst::refusal_json(told.error()));
@@ -60,7 +60,7 @@ class Verbs {
 
   Verbs(runtime::VerbTable& table, ConsoleDesk& desk) : table_(table), desk_(desk) {}
 
-  // Answered as soon as the shard has looked: `call` is run there, on a copy of the arguments.
+  // Answered as soon as the shard has run `call`, on a copy of the arguments.
   template <class T>
   void ask(const VerbRow& row, Answer<T> (*call)(Console& console, const Args& args)) {
     add(row, [desk = &desk_, call](const Args& args, VerbToken token) {
@@ -104,7 +104,7 @@ class Verbs {
 
 // --- Sessions ---
 
-// What a session is named after: the first NID that is not the loopback's, as the kernel does.
+// A session's NID: the first one that is not loopback, as in the kernel.
 std::optional<lnet::Nid> own_nid(lnet::Node& node) {
   for (const lnet::Ni* const ni : node.coordinator().local().nis)
     if (!ni->nid.is_loopback()) return ni->nid;
@@ -116,27 +116,26 @@ Answer<TransactionId> new_session(Console& console, lnet::Node& node, const Args
   const auto nid = own_nid(node);
   if (!nid) {
     return selftest::refuse(selftest::Refusal::kNodeInactive,
-                            "this node has no network that others could reach it by");
+                            "this node has no network other than loopback");
   }
   return console.new_session(lst::new_session_of(args, *nid), std::move(when_done));
 }
 
 void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host) {
-  verbs.add(
-      console_row("lst host", "whether this node has a session of lst, and which", kReads, {}),
-      [&desk, host](const Args&, VerbToken token) {
-        desk.ask<lst::ConsoleHost>(
-            [host](const Console& console, lnet::Node&) -> Told<lst::ConsoleHost> {
-              lst::ConsoleHost told = host;
-              const auto session = console.session();
-              told.has_session = session.has_value();
-              if (session) told.key = session->key;
-              return told;
-            },
-            [token = std::move(token)](const Told<lst::ConsoleHost>& told) mutable {
-              finish(token, told);
+  verbs.add(console_row("lst host", "the session of lst on this node", kReads, {}),
+            [&desk, host](const Args&, VerbToken token) {
+              desk.ask<lst::ConsoleHost>(
+                  [host](const Console& console, lnet::Node&) -> Told<lst::ConsoleHost> {
+                    lst::ConsoleHost told = host;
+                    const auto session = console.session();
+                    told.has_session = session.has_value();
+                    if (session) told.key = session->key;
+                    return told;
+                  },
+                  [token = std::move(token)](const Told<lst::ConsoleHost>& told) mutable {
+                    finish(token, told);
+                  });
             });
-      });
   verbs.add(console_row("lst new_session", "begin a session", kChanges,
                         {must_have("name"), kKeyArg, must_have("features", kNumber),
                          must_have("timeout", kNumber), must_have("force", kFlag)}),
@@ -152,7 +151,7 @@ void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host)
                     finish(token, told);
                   });
             });
-  verbs.add(console_row("lst show_session", "the session, whoever has it", kReads, {kKeyArg}),
+  verbs.add(console_row("lst show_session", "the session of any user", kReads, {kKeyArg}),
             [&desk](const Args&, VerbToken token) {
               desk.ask<SessionInfo>(
                   [](Console& console, lnet::Node&) { return told_of(console.show_session()); },
@@ -171,7 +170,7 @@ void add_groups(Verbs& verbs) {
         return console.add_group(text_of(args, "group"));
       });
   verbs.ask<void>(
-      console_row("lst clean_group", "forget nodes by their state", kChanges,
+      console_row("lst clean_group", "remove nodes by their state", kChanges,
                   {must_have("group"), must_have("states", kNumber), kKeyArg}),
       +[](Console& console, const Args& args) {
         return console.clean_group(text_of(args, "group"),
@@ -181,7 +180,7 @@ void add_groups(Verbs& verbs) {
       console_row("lst list_groups", "names of groups", kReads, {kKeyArg}),
       +[](Console& console, const Args&) { return console.list_groups(); });
   verbs.ask<selftest::GroupInfo>(
-      console_row("lst group_info", "how many nodes a group has", kReads,
+      console_row("lst group_info", "number of nodes of a group", kReads,
                   {must_have("group"), kKeyArg}),
       +[](Console& console, const Args& args) {
         return console.group_info(text_of(args, "group"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lst` asks over the control socket of the node that is its console. Each verb is "lst " and
+// The verbs of `lst` on the control socket of the node that is its console. Each verb is "lst " and
 // the name of a method of selftest::Console.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace plnet::apps {
 
-// The desk outlives the table. Of `host` the name counts, and whether it is there for one session.
+// The desk outlives the table. Uses the name of `host`, and whether it exists for one session only.
 void add_console_verbs(runtime::VerbTable& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host);
 
 }  // namespace plnet::apps

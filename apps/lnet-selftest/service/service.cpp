@@ -16,12 +16,12 @@ namespace {
 constexpr runtime::HistogramInfo kLatencyInfo{
     "latency", "ns", "of RPCs that this node began as a client of tests, good ones"};
 constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
-// RPCs of nodes that want to join, under way at a time; as many as the console has.
+// JOIN RPCs under way at the same time; the limit of a console.
 constexpr std::size_t kJoinRpcs = 64;
-// Ids of RPCs have 16 bits of seconds: those of the console are half a turn from the framework's.
+// Ids of RPCs have 16 bits of seconds: the console's differ by half the range from the framework's.
 constexpr std::uint64_t kConsoleSeconds = 0x8000;
 constexpr Duration kLookPeriod = std::chrono::milliseconds(200);
-// A cache line for each piece that is cut off, and the start of the place.
+// A cache line for each piece, and the alignment of the start.
 constexpr std::size_t kSlackBytes = std::size_t{64} * 1024;
 
 selftest::FrameworkSetup framework_of(const runtime::SelftestSettings& settings) {
@@ -36,12 +36,12 @@ selftest::TestServerSetup server_of(const runtime::SelftestSettings& settings) {
   return {.sinks = settings.server_mib * kMebibyte / selftest::kBulkBytesMax};
 }
 
-// Of every service, and each RPC moves its data and its reply.
+// Buffers of every service, and each RPC's bulk data and reply.
 std::size_t descriptors_of(const selftest::TestServerSetup& setup) {
   return 2 * setup.buffers + 2 * setup.rpcs;
 }
 
-// The same for the seven services of a framework; a request has a reply and its data, too.
+// The same for the seven services of a framework; requests have a reply and bulk data, too.
 std::size_t descriptors_of(const selftest::FrameworkSetup& setup) {
   return 7 * setup.buffers + 2 * setup.rpcs + 3 * setup.units;
 }
@@ -50,7 +50,7 @@ std::size_t descriptors_of(const selftest::ConsoleSetup& setup) {
   return 3 * setup.rpcs + setup.join_buffers + 2 * kJoinRpcs;
 }
 
-// Whether the node of one session has done its work.
+// Detects the end of a node that exists for one session.
 class Watch {
  public:
   void begin() {
@@ -67,7 +67,7 @@ class Watch {
   }
 
  private:
-  // Who ended the session still has to be told so.
+  // Time to answer the command that ended the session.
   static constexpr Duration kLinger = std::chrono::seconds(1);
   static constexpr Duration kPatience = std::chrono::minutes(1);
 
@@ -112,7 +112,7 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
     return framework_ ? &*framework_ : nullptr;
   }
   void session_began_owner() { watch_.begin(); }
-  // Nobody polls any more.
+  // No shard polls any more.
   void move_out() {
     framework_.reset();  // it reads the console's counters
     console_.reset();
@@ -126,8 +126,8 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
     if (watch_.is_over(has_session, now)) service_.host_.when_over();
   }
 
-  // LNet has come, or gone with all that was under way. All of it is made here and anew: what
-  // others still send to an earlier life finds nothing.
+  // LNet has started, or stopped with everything under way. All objects are rebuilt: late messages
+  // for an earlier life find no match.
   void meet(lnet::Node* node, Instant now) {
     move_out();
     node_ = node;
@@ -157,7 +157,7 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
         selftest::ConsoleSetup{
             .unix_seconds = unix_seconds_ + kConsoleSeconds, .shards = shards_, .start = now},
         memory);
-    // What STAT tells of RPCs is of the whole host, requests of its own console among them.
+    // The RPC counters of STAT cover the whole host, including requests of its own console.
     std::vector<const selftest::RpcStatistics*> served{&console_->statistics()};
     for (const auto& each : service_.served_)
       served.push_back(each.get());
@@ -186,7 +186,7 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
   std::optional<Instant> first_;
   lnet::Node* node_ = nullptr;
   std::optional<selftest::TestServer> server_;
-  // Shard 0's.
+  // Used by shard 0.
   std::optional<selftest::SelftestNode> framework_;
   std::optional<selftest::Console> console_;
   Watch watch_;
@@ -217,7 +217,8 @@ Outcome<void> SelftestService::move_in(std::span<const node::ResidentPlace> plac
   const auto unix_seconds = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::nanoseconds(cookie)).count());
   for (const node::ResidentPlace& place : places) {
-    PLNET_CHECK(place.memory.length >= needs(place.shard).bytes, "a place is as large as was said");
+    PLNET_CHECK(place.memory.length >= needs(place.shard).bytes,
+                "the memory has the requested size");
     selftest::WorkMemory memory{place.memory.at, place.arenas->bytes(place.memory)};
     if (place.shard == 0) shared_ = std::make_unique<selftest::SelftestShared>(memory);
     served_.push_back(std::make_unique<selftest::RpcStatistics>());

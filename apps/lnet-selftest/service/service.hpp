@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A test node of LNet selftest on all shards of a node: each serves tests, and shard 0 has the
-// framework, where consoles make sessions and the tests run that this node is a client of, and a
-// console of its own, which `lst` drives over the control socket.
+// A test node of LNet selftest on all shards of a node. Each shard serves tests. Shard 0 has the
+// framework, where consoles make sessions and this node's client tests run, and a console of its
+// own, which `lst` drives over the control socket.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ class SelftestService final : public node::Residents, public ConsolePlace, publi
   void session_began_owner() override;
   [[nodiscard]] selftest::SelftestNode* tests_owner() override;
   [[nodiscard]] const selftest::SelftestShared& records() const override { return *shared_; }
-  // What the node has of ours; before it goes.
+  // Removes our objects from the node, before it is destroyed.
   void move_out();
 
  private:
@@ -42,7 +42,7 @@ class SelftestService final : public node::Residents, public ConsolePlace, publi
   const selftest::TestServerSetup server_;
   const selftest::FrameworkSetup framework_;
   std::unique_ptr<selftest::SelftestShared> shared_;
-  std::vector<std::unique_ptr<selftest::RpcStatistics>> served_;  // by shard
+  std::vector<std::unique_ptr<selftest::RpcStatistics>> served_;  // indexed by shard
   selftest::RpcStatistics asked_;                                 // of shard 0's framework
   SessionStatistics session_;
   const SelftestHost host_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a test node says of its session in its metrics.
+// The metrics of a test node about its session.
 #pragma once
 
 #include "lib/base/counters.hpp"
@@ -9,17 +9,17 @@ namespace plnet::apps {
 
 // clang-format off
 #define PLNET_SESSION_COUNTERS(X)                                                                     \
-  X(kActive, "active", "sessions", kGauge, "1: some console has a session here")                      \
-  X(kBatches, "active_batches", "batches", kGauge, "of the session, running tests of which we are a client") \
-  X(kZombies, "zombies", "sessions", kGauge, "that have ended and still wait for their last requests") \
-  X(kBrwErrors, "brw_errors", "errors", kGauge, "of the session, transfers that failed or were wrong") \
-  X(kPingErrors, "ping_errors", "errors", kGauge, "of the session, pings that failed or were wrong")
+  X(kActive, "active", "sessions", kGauge, "1: a console has a session on this node")                      \
+  X(kBatches, "active_batches", "batches", kGauge, "batches of the session with running client tests") \
+  X(kZombies, "zombies", "sessions", kGauge, "ended sessions that wait for their last requests") \
+  X(kBrwErrors, "brw_errors", "errors", kGauge, "transfers of the session that failed or had wrong data") \
+  X(kPingErrors, "ping_errors", "errors", kGauge, "pings of the session that failed or had wrong data")
 // clang-format on
 
 PLNET_COUNTERS(SessionCounterTable, PLNET_SESSION_COUNTERS);
 using SessionStatistics = Counters<SessionCounterTable>;
 
-// The framework's shard.
+// Called on the framework's shard.
 inline void show(const selftest::Framework& framework, SessionStatistics& shown) {
   using Id = SessionCounterTable::Id;
   const selftest::Session* const session = framework.session();

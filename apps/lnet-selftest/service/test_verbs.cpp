@@ -25,7 +25,7 @@ using runtime::VerbToken;
 using Asked = std::expected<Json, Refusal>;
 using Question = std::move_only_function<Asked(selftest::SelftestNode& tests, lnet::Node& node)>;
 
-// `question` on shard 0; whatever comes of it is the answer.
+// Runs `question` on shard 0 and answers with its result.
 void ask_shard(TestPlace& place, node::LnetAdmin& lnet, Question question, VerbToken token) {
   struct Job {
     Question ask;
@@ -67,25 +67,24 @@ std::expected<selftest::Pace, Refusal> pace_of(const nlohmann::json& args) {
 
 void add_test_verbs(runtime::VerbTable& verbs, TestPlace& place, node::LnetAdmin& lnet) {
   verbs.add({.words = "selftest latency",
-             .help = "how long the RPCs took that this node began as a client of tests",
+             .help = "latency of the RPCs that this node began as a client of tests",
              .access = VerbAccess::kReads},
             [&place](const auto&, const auto&) -> runtime::VerbReply {
               return lst::latency_json(place.records().latency, place.records().paced);
             });
-  verbs.add({.words = "selftest nids",
-             .help = "the NIDs by which others know this node",
-             .access = VerbAccess::kReads},
-            [&place, &lnet](const auto&, const auto&, VerbToken token) {
-              ask_shard(
-                  place, lnet,
-                  [](selftest::SelftestNode&, lnet::Node& node) -> Asked {
-                    Json nids = Json::array();
-                    for (const lnet::Ni* const ni : node.coordinator().local().nis)
-                      if (!ni->nid.is_loopback()) nids.push_back(lnet::text_of(ni->nid));
-                    return Json{{"nids", std::move(nids)}};
-                  },
-                  std::move(token));
-            });
+  verbs.add(
+      {.words = "selftest nids", .help = "the NIDs of this node", .access = VerbAccess::kReads},
+      [&place, &lnet](const auto&, const auto&, VerbToken token) {
+        ask_shard(
+            place, lnet,
+            [](selftest::SelftestNode&, lnet::Node& node) -> Asked {
+              Json nids = Json::array();
+              for (const lnet::Ni* const ni : node.coordinator().local().nis)
+                if (!ni->nid.is_loopback()) nids.push_back(lnet::text_of(ni->nid));
+              return Json{{"nids", std::move(nids)}};
+            },
+            std::move(token));
+      });
   verbs.add({.words = "selftest pace",
              .help = "requests a second of tests that start from now on, until the session ends; "
                      "0: each begins when one has ended",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run asks a test node on its own socket, because the wire has no words for it: who it is,
-// how long its RPCs took, and at which pace its tests are to begin them.
+// Requests of a run to a test node's own socket, for data that the wire does not carry: its
+// identity, the latency of its RPCs, and the pace of its tests.
 #pragma once
 
 #include "lib/runtime/control/verb_table.hpp"
@@ -12,13 +12,13 @@ class LnetAdmin;
 
 namespace plnet::apps {
 
-// The tests of now, which shard 0 may look at.
+// The present tests, for shard 0.
 class TestPlace {
  public:
   virtual ~TestPlace() = default;
   // Null while LNet is down.
   [[nodiscard]] virtual selftest::SelftestNode* tests_owner() = 0;
-  // Any thread; what it says lives as long as the node.
+  // Any thread; valid as long as the node.
   [[nodiscard]] virtual const selftest::SelftestShared& records() const = 0;
 };
 

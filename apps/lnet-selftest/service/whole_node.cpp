@@ -19,7 +19,7 @@ Outcome<void> run_node(const runtime::Settings& settings, node::NodeOptions opti
   if (settings.selftest.enable) {
     selftest.emplace(settings.selftest, std::move(host));
     options.residents = &*selftest;
-    // The program or a flag may want the service where the files do not.
+    // The program or a flag may request the service where the files do not.
     if (options.reread) {
       options.reread = [reread = std::move(options.reread)] {
         auto again = reread();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node from its start to its end, with LNet selftest if its settings want it.
+// A node from start to end, with LNet selftest if its settings enable it.
 #pragma once
 
 #include "apps/lnet-selftest/service/host.hpp"
@@ -7,7 +7,8 @@
 
 namespace plnet::apps {
 
-// On the calling thread, until it is told to stop. What cannot be had for a start is the error.
+// Runs on the calling thread until the node is told to stop. The error describes a missing
+// precondition.
 [[nodiscard]] Outcome<void> run_node(const runtime::Settings& settings, node::NodeOptions options,
                                      SelftestHost host);
 

@@ -8,7 +8,7 @@
 
 namespace plnet::sim {
 
-// What this process has of the machine's memory; 0: nobody tells.
+// Resident memory of this process; 0: unknown.
 [[nodiscard]] inline std::uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   std::uint64_t all = 0;

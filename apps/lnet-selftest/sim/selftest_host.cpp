@@ -12,7 +12,7 @@ using namespace lnet;
 
 namespace {
 
-// Control, bulk in and bulk out, from both sides at once.
+// Control, bulk in and bulk out, from both sides.
 constexpr std::size_t kStreamsPerPeer = 6;
 constexpr std::size_t kSparePeers = 2;
 constexpr std::size_t kStrangersMax = 64;
@@ -23,13 +23,12 @@ constexpr std::size_t kJoinRpcs = 64;
 constexpr std::size_t kServedAtOnce = 256;
 constexpr std::uint64_t kLineBytes = 64;
 constexpr std::uint64_t kSlackBytes = 64UL * 1024;
-// No clock of a simulation is later than another: lives are what tells RPCs of restarts apart.
+// All simulated clocks show the same time, so incarnations distinguish the RPCs of restarts.
 constexpr std::uint64_t kUnixSeconds = 1'700'000'000;
 constexpr std::uint64_t kConsoleSeconds = 0x8000;
 constexpr Duration kTick = std::chrono::milliseconds(100);
 
-// Pings of peers that are new, at a time: of a console, all nodes are. The rest wait for their
-// turn.
+// Pings of new peers at the same time: for a console all nodes are new. Further ones wait.
 constexpr std::size_t kExchangesMin = 4;
 constexpr std::size_t kExchangesMax = 64;
 
@@ -54,14 +53,14 @@ SelftestHost::SelftestHost(SelftestWorld& world, std::uint32_t number, const Nid
   lcore_->add(turn_);
   ping_bytes_ = whole_lines(Coordinator::memory_bytes(coordinator_limits(1, exchanges())));
   own_bytes_ = ping_bytes_ + selftest_bytes() + kSlackBytes;
-  // Not written to before it is used: what is not touched costs nothing.
+  // Not initialised: untouched memory costs nothing.
   memory_ = std::make_unique_for_overwrite<std::byte[]>(own_bytes_);
   PLNET_CHECK(arenas_.add(world.source).has_value(), "the first arena");
   PLNET_CHECK(arenas_.add({.base = memory_.get(), .size = own_bytes_}).has_value(), "the second");
 }
 
 SelftestHost::~SelftestHost() {
-  // Told of nothing any more, whatever is under way.
+  // No callback is made any more, whatever is under way.
   lcore_->set_running(false);
   console_.reset();
   framework_.reset();
@@ -146,7 +145,7 @@ void SelftestHost::make_node() {
                         .talkers = 4};
   setup.coordinator = coordinator_limits(peers, exchanges());
   setup.coordinator.waiting_for_peers =
-      setup.shard_limits.messages + setup.shard_limits.receives;  // as many as there can be
+      setup.shard_limits.messages + setup.shard_limits.receives;  // the highest possible number
   setup.coordinator.route_seed = world_.seed * 65'537 + number_;
   setup.interface_cookie = life_;
   setup.arenas = &arenas_;
@@ -157,7 +156,7 @@ void SelftestHost::make_node() {
   node_ = std::make_unique<Node>(setup);
   node_->parameters().transaction_timeout_s.set(
       static_cast<std::int32_t>(limits_.transaction_timeout_s));
-  // Sessions of thousands: each would ask each for what it knows already.
+  // In sessions of thousands of nodes each would discover what it knows already.
   node_->parameters().discovery.set(0);
   node_->set_lazy(selftest::kTestPortal, true);
   node_->set_lazy(selftest::kFrameworkPortal, true);
@@ -186,7 +185,7 @@ std::unique_ptr<Lnd> SelftestHost::make(NiPort& port, ShardId shard) {
                                 .peers_max = peers,
                                 .connections_max = peers * kStreamsPerPeer + 16,
                                 .start = world_.streams.network().now()};
-  config.tunables.sock_timeout = 0;  // LNet's
+  config.tunables.sock_timeout = 0;  // use LNet's
   config.tunables.conns_per_peer = 1;
   return tcp_->make(config, port, shard);
 }

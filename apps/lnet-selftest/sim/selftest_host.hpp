@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated test node: LNet as it is with one shard, the TCP LND over simulated streams, and on
-// it what `lnet-selftest node` has, with limits as small as the test allows; or a console instead.
-// It can lose power and come back as another incarnation.
+// A simulated test node: the real LNet with one shard, the TCP LND over simulated streams, and the
+// parts of `lnet-selftest node` with minimal limits; or a console instead. It can lose power and
+// come back as another incarnation.
 #pragma once
 
 #include <array>
@@ -20,36 +20,36 @@
 
 namespace plnet::sim {
 
-// What one node takes part in at a time. All of its memory follows from it.
+// Limits of a node. All of its memory follows from them.
 struct SelftestHostLimits {
-  std::size_t peers = 8;       // that it has anything to do with
+  std::size_t peers = 8;       // nodes that it exchanges messages with
   std::size_t units = 16;      // requests of tests that it runs as a client
-  std::size_t sink_bytes = 0;  // what they read
+  std::size_t sink_bytes = 0;  // memory for their reads
   std::size_t requests = 16;   // of tests that it serves
   std::size_t sinks = 2;       // WRITEs; address space of 1 MiB each, touched as far as written
   std::uint32_t session_timeout_s = 100;
-  std::size_t console_rpcs = 0;  // more: a console, and no test node
+  std::size_t console_rpcs = 0;  // above 0: a console instead of a test node
   std::size_t transaction_timeout_s = 50;
   std::size_t lnd_timeout_s = 5;
 };
 
-// What all nodes of a process share. Not the sessions that they have seen end: each has its own.
+// State shared by all nodes of a process, except the counts of ended sessions.
 struct SelftestWorld {
   drivers::SimStreamFabric& streams;
   drivers::ShardShape lcore;
   std::uint64_t seed = 1;
-  Arena source;  // the data that all of them send
+  Arena source;  // the data that all nodes send
   const selftest::SourceData& source_data;
-  selftest::TestLatency& latency;  // of the clients, together
+  selftest::TestLatency& latency;  // of all clients
   selftest::PaceStatistics& paced;
-  std::uint64_t next_life = 1;  // that no node has had
+  std::uint64_t next_life = 1;  // number of the next incarnation of any node
 };
 
 class SelftestHost final : lnet::LndMaker, selftest::LnetCounterSource {
  public:
   enum class State : std::uint8_t { kOff, kUp, kDying };
 
-  // `number` tells it from others. The world outlives it.
+  // `number` is unique. The world outlives the host.
   SelftestHost(SelftestWorld& world, std::uint32_t number, const lnet::Nid& nid,
                const SelftestHostLimits& limits);
   ~SelftestHost() override;
@@ -57,12 +57,12 @@ class SelftestHost final : lnet::LndMaker, selftest::LnetCounterSource {
   SelftestHost& operator=(const SelftestHost&) = delete;
 
   void start();
-  // Power off, or, if the network is left to it, a program that ends: what it had is ended, gone()
-  // says when all of it is, destroy() takes it away.
+  // Power off, or, if it keeps the network, the end of a program: its objects are ended, gone() is
+  // true when all have ended, destroy() removes it.
   void kill();
   void shut_down();
   [[nodiscard]] bool gone() const;
-  // The first thing that is not home. Of a node that is gone().
+  // The first object that has not returned. For a node that is gone().
   [[nodiscard]] std::string what_is_missing() const;
   void destroy();
 
@@ -77,7 +77,7 @@ class SelftestHost final : lnet::LndMaker, selftest::LnetCounterSource {
   }
   // See Framework::set_pace().
   [[nodiscard]] bool set_pace(const selftest::Pace& pace);
-  // Whoever calls it from outside of its turns begins one, and rings when done.
+  // A caller from outside the host's turns begins one, and rings afterwards.
   void begin_turn();
   void ring() { lcore_->ring(); }
   [[nodiscard]] const selftest::RpcStatistics& asked() const { return asked_; }

@@ -18,7 +18,7 @@ constexpr std::uint32_t kConsoleAddress = 0x0a00'0001;
 constexpr std::uint32_t kFirstNet = 0x0a01'0000;  // of 250 nodes, from 1 on
 constexpr unsigned kNodesOfNet = 250;
 constexpr Duration kStep = std::chrono::milliseconds(1);
-// A transaction has a timeout of its own; nothing of a node outlives LNet's transactions.
+// A transaction has its own timeout; no state of a node outlives LNet's transactions.
 constexpr Duration kTransactionMax = std::chrono::minutes(10);
 constexpr Duration kEndMax = std::chrono::minutes(10);
 
@@ -84,7 +84,7 @@ bool SelftestSite::run_until(const std::function<bool()>& done, Duration bound) 
 std::expected<selftest::TransactionResult, selftest::Refused> SelftestSite::transact(Begin begin) {
   if (console_->state() != SelftestHost::State::kUp)
     return selftest::refuse(selftest::Refusal::kShuttingDown);
-  // Of the console, which calls it at the latest when it goes.
+  // Filled by the console's callback, at the latest when it is destroyed.
   struct Told {
     bool is_there = false;
     selftest::TransactionResult result;
@@ -113,7 +113,7 @@ std::string SelftestSite::close() {
   };
   if (!run_until(over, kEndMax)) {
     const auto left = std::ranges::find_if_not(all, &SelftestHost::gone);
-    return fmt::format("{} does not come to its end: {}", lnet::text_of((*left)->nid()),
+    return fmt::format("{} does not end: {}", lnet::text_of((*left)->nid()),
                        (*left)->what_is_missing());
   }
   for (SelftestHost* const host : all) {

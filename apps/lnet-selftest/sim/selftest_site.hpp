@@ -21,7 +21,7 @@ struct SelftestSiteSetup {
   std::uint64_t seed = 1;
   drivers::SimShape shape = drivers::SimShape::calm();
   SelftestHostLimits node;
-  // 0: as many as nodes; more requests of a console than this wait for each other.
+  // 0: as many as nodes; further requests of the console wait.
   std::size_t console_rpcs = 0;
 };
 
@@ -48,10 +48,10 @@ class SelftestSite {
   [[nodiscard]] const selftest::PaceStatistics& paced() const { return paced_; }
 
   void run_for(Duration span) { (void)loop_.run_for(span); }
-  // False: it was not so within the bound.
+  // False: the condition was not met within the bound.
   [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration bound);
 
-  // A command of the console that is told at once what came of it.
+  // A command with an immediate result.
   template <class Call>
   auto ask(Call call) {
     console_->begin_turn();
@@ -59,12 +59,13 @@ class SelftestSite {
     console_->ring();
     return answer;
   }
-  // A transaction, for as long as it takes.
+  // Runs a transaction to its end.
   using Begin = std::move_only_function<selftest::Answer<selftest::TransactionId>(
       selftest::Console& console, selftest::WhenDone when_done)>;
   [[nodiscard]] std::expected<selftest::TransactionResult, selftest::Refused> transact(Begin begin);
 
-  // All programs end. What is not home then, or does not end; empty: nothing.
+  // Ends all programs. Returns objects that have not returned, or a node that does not end; empty:
+  // none.
   [[nodiscard]] std::string close();
 
  private:

@@ -62,7 +62,8 @@ run::Desk::Asked SimDesk::set_pace(const run::Point& point) {
                               .arrivals = plan_.arrivals,
                               .seed = i + 1};
     if (!selftest::is_pace(pace.rate))
-      return std::unexpected(lst::Refusal{EINVAL, "the rate is none that so many can share"});
+      return std::unexpected(
+          lst::Refusal{EINVAL, "the rate is out of range for this number of clients"});
     if (!node.set_pace(pace))
       return std::unexpected(lst::Refusal{ESRCH, name + ": it has no session"});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The console of a simulated site as a run asks it: a question takes as long on the simulated clock
-// as its transaction.
+// The console of a simulated site for a run: a request takes as long on the simulated clock as its
+// transaction.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@ namespace plnet::sim {
 
 class SimDesk final : public run::Desk {
  public:
-  // Both outlive this.
+  // Both outlive the desk.
   SimDesk(SelftestSite& site, const run::Plan& plan) : site_(site), plan_(plan) {}
 
   Asked begin_session(const Args& args) override;
   Asked ask(std::string_view verb, const Args& args) override;
-  // Those of this machine say nothing of simulated nodes.
+  // The CPU times of this machine mean nothing for simulated nodes.
   run::CpuTimes cpu_times() override { return {}; }
   Asked set_pace(const run::Point& point) override;
   void begin_latency(const run::Point& point) override;

@@ -15,10 +15,10 @@ namespace plnet::sim {
 
 namespace {
 
-// How much simulated time passes before somebody looks whether to go on: of thousands of nodes
-// under load it takes a second of real time.
+// Simulated time between checks for an interrupt: about a second of real time with thousands of
+// nodes under load.
 constexpr Duration kSlice = std::chrono::milliseconds(5);
-// Beyond that, requests wait in the portal; a plan that goes there measures little else.
+// Beyond that, requests wait in the portal, and a plan measures little else.
 constexpr std::size_t kRequestsMax = 8192;
 constexpr std::size_t kSinksMax = 4;
 constexpr std::size_t kSpareUnits = 4;
@@ -42,7 +42,7 @@ run::Json environment_of(SelftestSite& site, const SimulatedRun& how, double rea
 void conduct(run::Conductor& conductor, SelftestSite& site,
              const std::function<bool()>& interrupted) {
   while (!conductor.over()) {
-    // Once it knows it may still have reason to wait, and simulated time must pass for it.
+    // After an interrupt the conductor may still wait, and simulated time must pass for it.
     const bool stopping = interrupted();
     if (stopping) conductor.interrupt();
     const Instant next = conductor.step(site.loop().now());
@@ -63,7 +63,7 @@ SelftestHostLimits limits_of(const run::Plan& plan) {
   SelftestHostLimits limits;
   limits.units = units + kSpareUnits;
   limits.requests = share.server_loop(concurrency) + kSpareUnits;
-  // A node may be on both sides. Who began a test is a peer, and so is the console.
+  // A node may be on both sides. Nodes that began a test are peers, and so is the console.
   limits.peers = std::min<std::size_t>(share.span + share.server_loop(1) + 1,
                                        plan.from.size() + plan.to.size() + 1);
   limits.sinks = 0;
@@ -88,7 +88,7 @@ Outcome<void> check_nodes(const run::Plan& plan, unsigned nodes) {
         std::ranges::find_if(side, [&](const std::string& node) { return !known.contains(node); });
     if (stranger != side.end()) {
       return failure(Errc::kInvalid,
-                     fmt::format("'{}' is none of the {} simulated nodes, {} to {}", *stranger,
+                     fmt::format("'{}' is not one of the {} simulated nodes, {} to {}", *stranger,
                                  nodes, lnet::text_of(SelftestSite::nid_of(0)),
                                  lnet::text_of(SelftestSite::nid_of(nodes - 1))));
     }

@@ -14,16 +14,17 @@ namespace plnet::sim {
 struct SimulatedRun {
   unsigned nodes = 2;
   std::uint64_t seed = 1;
-  Duration latency = std::chrono::microseconds(2);  // one way, at least; as much again is drawn
+  Duration latency = std::chrono::microseconds(2);  // one way, minimum; a random part of up to the
+                                                    // same is added
 };
 
-// The least that nodes need for all points of a plan: what they keep is as much as that.
+// The smallest limits that suffice for all points of a plan, since memory grows with them.
 [[nodiscard]] SelftestHostLimits limits_of(const run::Plan& plan);
-// kInvalid: a node of the plan that is none of the simulated ones.
+// kInvalid: a node of the plan is not a simulated one.
 [[nodiscard]] Outcome<void> check_nodes(const run::Plan& plan, unsigned nodes);
 
-// Until the plan is through or `interrupted` says so, which is asked often. The report has figures
-// of simulated time; its environment, seed and what the simulation cost.
+// Runs until the plan has ended or `interrupted` returns true, which is checked often. The report
+// has figures of simulated time; its environment has the seed and the cost of the simulation.
 [[nodiscard]] run::Report simulate(const run::Plan& plan, const SimulatedRun& how,
                                    run::Watcher& watcher, const Clock& real_clock,
                                    const std::function<bool()>& interrupted);

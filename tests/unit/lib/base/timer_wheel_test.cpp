@@ -286,8 +286,8 @@ TEST(TimerWheel, AgreesWithTheObviousModel) {
 }
 
 TEST(TimerWheelDeathTest, TicksAreAsLongAsThereAreLevels) {
-  EXPECT_DEATH(TimerWheel(kStart, 0ns), "levels for ticks");
-  EXPECT_DEATH(TimerWheel(kStart, TimerWheel::kTickMin - 1ns), "levels for ticks");
+  EXPECT_DEATH(TimerWheel(kStart, 0ns), "a tick is at least kTickMin");
+  EXPECT_DEATH(TimerWheel(kStart, TimerWheel::kTickMin - 1ns), "a tick is at least kTickMin");
   const TimerWheel shortest(kStart, TimerWheel::kTickMin);
 }
 

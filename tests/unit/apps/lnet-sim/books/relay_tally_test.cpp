@@ -21,7 +21,7 @@ TEST(RelayTally, WhatEndsInOneWayAddsUp) {
 TEST(RelayTally, OneThatVanishesIsMissed) {
   RelayTally tally = some();
   --tally.of_others.received;
-  EXPECT_NE(tally.wrong(kCounted).find("of those of others"), std::string::npos);
+  EXPECT_NE(tally.wrong(kCounted).find("of messages of others"), std::string::npos);
   tally = some();
   --tally.all.received;
   EXPECT_NE(tally.wrong(kCounted).find("of all messages"), std::string::npos);

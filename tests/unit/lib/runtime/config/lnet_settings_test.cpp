@@ -252,8 +252,8 @@ TEST(LnetSettings, FindWhatStandsTwice) {
             "already");
   EXPECT_EQ(bad("route:\n  - {net: o2ib, gateway: 1.1.1.1@tcp}\n"
                 "  - {net: o2ib, gateway: '1.1.1.[1-2]@tcp'}\n"),
-            "f:3:5: route[1]: duplicate route: to o2ib by 1.1.1.1@tcp stands in the document "
-            "already");
+            "f:3:5: route[1]: duplicate route: to o2ib by 1.1.1.1@tcp is already in the "
+            "document");
   EXPECT_EQ(bad("peer:\n  - {primary nid: 1.1.1.1@tcp}\n  - {primary nid: 1.1.1.1@tcp}\n"),
             "f:3:5: peer[1]: duplicate peer: 1.1.1.1@tcp is already in the document");
   EXPECT_EQ(bad("peer:\n  - {primary nid: 1.1.1.1@tcp}\n"

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, MalformedRequest,
     testing::Values(
         Malformed{"", "empty line"}, Malformed{"   ", "not JSON"}, Malformed{"hello", "not JSON"},
-        Malformed{R"({"v":1,"id":7,"verb":"x")", "wrong at byte"},
+        Malformed{R"({"v":1,"id":7,"verb":"x")", "error at byte"},
         Malformed{R"({"v":1,"id":7,"verb":"x"} {})", "not JSON"}, Malformed{"[]", "not an object"},
         Malformed{"7", "not an object"}, Malformed{R"({"id":7,"verb":"x"})", "'v'", 7},
         Malformed{R"({"v":2,"id":7,"verb":"x","new":1})", "version 2", 7, Errc::kVersion},
