@@ -7,7 +7,7 @@
 namespace plnet::apps {
 namespace {
 
-// A day: who stops a node does not wait longer.
+// A day: no operator waits longer for a stop.
 constexpr unsigned kDrainSecondsMax = 86'400;
 
 }  // namespace
@@ -22,9 +22,9 @@ std::expected<CommandLine, node::EarlyEnd> parse_command_line(int count, const c
   const node::NodeFlags flags(app, "lnet-router", "control");
   app.add_flag(
       "--check", line.check_only,
-      "read the file, make the plan, check the host and what a start would refuse; start nothing");
+      "check the file, the plan, the host and all preconditions of a start; start nothing");
   app.add_flag("--selftest", line.selftest,
-               "be a test node of LNet selftest, too, and a console for lst");
+               "also be a test node of LNet selftest and a console for lst");
   app.add_option("--drain-timeout", drain_timeout_s,
                  "seconds that SIGTERM gives a router to drain; 0 = ends at once; without: three "
                  "times alive_router_check_interval + router_ping_timeout (330)")

@@ -11,10 +11,10 @@ namespace plnet::apps {
 struct CommandLine {
   node::NodeLine node;
   bool check_only = false;
-  bool selftest = false;  // whatever the file says
+  bool selftest = false;  // overrides the file
 };
 
-// Or what the program is to end with instead.
+// The error: the reason to end the program early.
 [[nodiscard]] std::expected<CommandLine, node::EarlyEnd> parse_command_line(
     int count, const char* const* words);
 

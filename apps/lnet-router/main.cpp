@@ -18,7 +18,7 @@ namespace {
 constexpr int kFailedStatus = 1;
 constexpr const char* kProgram = "lnet-router";
 
-// --check: everything that a start decides, and nothing that it takes.
+// --check: makes all decisions of a start without taking any resource.
 int check(const runtime::Settings& settings, const node::SettingsFiles& files,
           const node::Residents* residents) {
   const auto plan = node::Machine::plan(settings, node::network_families(), residents);

@@ -21,7 +21,7 @@ struct CommandLine {
   bool stay = false;
 };
 
-// Or what the program is to end with instead.
+// The error: the reason to end the program early.
 [[nodiscard]] std::expected<CommandLine, node::EarlyEnd> parse_command_line(
     int count, const char* const* words);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The example of doc/embedding.md for a program that lives on a node's shards, and the traffic of
-// the end-to-end tests.
+// The example of doc/embedding.md for a program on a node's shards, and the traffic of the
+// end-to-end tests.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kProgram = "lnet-traffic";
 
-// Of the operations that were answered.
+// Figures of the answered operations.
 nlohmann::ordered_json told(const Pace::Report& pace, std::uint64_t bytes) {
   const double seconds = pace.seconds();
   const auto each_second = [&](double what) {
@@ -33,7 +33,7 @@ nlohmann::ordered_json told(const Pace::Report& pace, std::uint64_t bytes) {
             {"max", pace.took_ns.max() / 1000}}}};
 }
 
-// Returns the exit status: whether all went well.
+// Prints the report. Returns the exit status: 0 if there were no errors.
 int tell(const Traffic& traffic) {
   nlohmann::ordered_json report;
   for (std::size_t i = 0; i < TrafficTable::kInfo.size(); ++i) {

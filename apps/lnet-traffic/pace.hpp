@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast the operations of a shard were: how long each took, and the time they took together.
+// The speed of a shard's operations: the duration of each, and of all together.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Pace {
     took_ns_.record(static_cast<std::uint64_t>((now - begun).count()));
   }
 
-  // Of a shard that has come to rest.
+  // Of a shard without operations under way.
   struct Report {
     Instant first = Instant::max();
     Instant last = Instant::min();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both sides of lnet-traffic agree on. Portals are those that Lustre leaves alone.
+// Constants shared by both sides of lnet-traffic. The portals are unused by Lustre.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace plnet::traffic {
 inline constexpr lnet::PortalId kPutPortal = 60;
 inline constexpr lnet::PortalId kGetPortal = 61;
 inline constexpr std::uint32_t kBytesMax = 1U << 20U;  // LNet's largest message
-// What a GET reads: the same bytes on every node.
+// The key of the data that GETs read: the same on every node.
 inline constexpr std::uint64_t kGetKey = 0x6c6e6574;
 
-// A PUT says in its header data what it is; the match bits name the run.
+// The identification in a PUT's header data; the match bits name the run.
 struct PutLabel {
   static constexpr unsigned kSequenceBits = 40;
   static constexpr std::uint64_t kSequenceMask = (std::uint64_t{1} << kSequenceBits) - 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which PUTs have been delivered, across all shards: a message may come in on any of them, and must
-// come in once. Fixed memory: so many runs, of each the newest messages.
+// The set of delivered PUTs over all shards: a message may arrive on any of them, but only once.
+// Fixed memory: a limited number of runs, and for each the newest messages.
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@ class Seen {
  private:
   using Row = std::array<std::atomic<std::uint32_t>, kKept>;
 
-  // kRunsMax: there is none left.
+  // kRunsMax: all rows are in use.
   [[nodiscard]] std::size_t row_of(std::uint64_t run);
 
   std::array<std::atomic<std::uint64_t>, kRunsMax> runs_{};
-  // Which message was the last in its place, as its round + 1.
+  // The last message in each place, as its round + 1.
   std::unique_ptr<std::array<Row, kRunsMax>> rows_ = std::make_unique<std::array<Row, kRunsMax>>();
 };
 

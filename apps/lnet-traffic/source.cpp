@@ -15,10 +15,10 @@ using lnet::EventKind;
 
 namespace {
 
-// After a failure, so that a target that is away does not cost a processor.
+// After a failure, so that an unreachable target does not cost a CPU.
 constexpr Duration kPause = std::chrono::milliseconds(5);
 constexpr std::byte kBlank{0xa5};
-constexpr unsigned kBegunPerTurn = 8;  // filling and checking a megabyte takes its time
+constexpr unsigned kBegunPerTurn = 8;  // filling and checking a megabyte takes a while
 
 }  // namespace
 
@@ -60,7 +60,7 @@ unsigned Source::step(lnet::DataOperations& lnet, Instant now) {
   return count;
 }
 
-// Their events came in the turn that this step is of.
+// Their events arrived in the turn of this step.
 void Source::time_the_ended(Instant now) {
   for (; timed_ < free_.size(); ++timed_) {
     if (free_[timed_]->answered) pace_.end(free_[timed_]->begun, now);
@@ -71,7 +71,7 @@ Instant Source::next_deadline() const {
   return has_more() && !free_.empty() ? pause_until_ : Instant::max();
 }
 
-// All orders of magnitude alike, so that there are small and large ones.
+// All orders of magnitude are equally likely, so that there are small and large payloads.
 std::uint32_t Source::pick_length() {
   const auto bits = static_cast<unsigned>(std::bit_width(config_.bytes_max));
   const std::uint64_t most = std::uint64_t{1} << random_.below(bits);
@@ -112,7 +112,7 @@ void Source::begin(Operation& operation, lnet::DataOperations& lnet, Instant now
                           .match_bits = config_.run,
                           .header_data = PutLabel{sequence, length}.packed()});
   }
-  // Refused at once: there is nothing to wait for but the descriptor.
+  // Refused at once: no event will follow, so release the descriptor.
   if (!sent) (void)lnet.unlink(*md);
 }
 
@@ -121,7 +121,7 @@ void Source::on_event(const Event& event) {
   const bool answer = event.kind == EventKind::kAck || event.kind == EventKind::kReply;
   if (answer && event.status) operation.answered = true;
   if (event.unlinked) return end(operation);
-  // No answer will come to what has not left.
+  // A message that was not sent gets no answer.
   if (event.kind == EventKind::kSend && !event.status) (void)lnet_->unlink(event.md);
 }
 

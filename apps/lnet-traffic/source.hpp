@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The active half of a shard: keeps so many PUTs and GETs of mixed sizes under way, and accounts
-// for the end of every one of them.
+// The active half of a shard: keeps a number of PUTs and GETs of mixed sizes under way, and
+// accounts for the end of each.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,30 @@
 namespace plnet::traffic {
 
 struct SourceConfig {
-  std::vector<lnet::Nid> targets;  // in turn; none: this shard begins nothing
-  std::uint64_t operations = 0;    // then it has done its work; 0: never
+  std::vector<lnet::Nid> targets;  // in rotation; none: this shard begins nothing
+  std::uint64_t operations = 0;    // after which it is done; 0: unlimited
   std::uint32_t bytes_max = 0;
   unsigned get_percent = 50;
-  std::uint64_t run = 1;  // its name among those who send to the same target; not 0
-  // Asked when one has failed: LNet goes down, and that is why. None: it never does.
+  std::uint64_t run = 1;  // identifies this source among the senders to a target; not 0
+  // Checked after a failure: true if LNet going down is the reason. None: it never does.
   std::function<bool()> is_cut_off{};
 };
 
 class Source final : public lnet::EventHandler {
  public:
-  // One operation at a time in each piece of `memory`. A reply is held against `expected`.
+  // One operation at a time in each piece of `memory`. Replies are compared with `expected`.
   Source(SourceConfig config, const ArenaTable& arenas, std::span<const Fragment> memory,
          std::span<const std::byte> expected, TrafficCounters& counters);
 
-  // Once a turn. Returns operations begun.
+  // Call once a turn. Returns the number of operations begun.
   unsigned step(lnet::DataOperations& lnet, Instant now);
-  // LNet is gone; no event will come.
+  // LNet has gone down; no event will come.
   void let_go();
-  // All is begun that there was to begin, and has ended.
+  // All operations have begun and ended.
   [[nodiscard]] bool done() const;
   [[nodiscard]] Instant next_deadline() const;
 
-  // Of those that were answered, as step() saw it.
+  // Of the answered operations, with times of step().
   [[nodiscard]] const Pace& pace() const { return pace_; }
 
   void on_event(const lnet::Event& event) override;
@@ -50,7 +50,7 @@ class Source final : public lnet::EventHandler {
   struct Operation {
     Fragment room;
     Fragment used;
-    std::uint32_t offset = 0;  // GET: in what the target shows
+    std::uint32_t offset = 0;  // GET: in the target's data
     Instant begun{};
     bool is_get = false;
     bool answered = false;
@@ -68,8 +68,8 @@ class Source final : public lnet::EventHandler {
   TrafficCounters& counters_;
   Random random_;
   std::vector<Operation> operations_;
-  std::vector<Operation*> free_;  // has its full capacity from the start
-  std::size_t timed_ = 0;         // of those; the ones behind have ended since the last step
+  std::vector<Operation*> free_;  // its full capacity is allocated at the start
+  std::size_t timed_ = 0;         // of these; the ones after it have ended since the last step
   Pace pace_;
   std::uint64_t begun_ = 0;
   lnet::DataOperations* lnet_ = nullptr;

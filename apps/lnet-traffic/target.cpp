@@ -39,7 +39,7 @@ Result<void> Target::lay_open(lnet::DataOperations& lnet) {
   return {};
 }
 
-// One message, then it is ours again.
+// Attaches the buffer for one message.
 Result<void> Target::lay_open(Fragment& buffer) {
   const auto open = lnet_->attach({.portal = kPutPortal, .ignore_bits = kAnyBits},
                                   {.fragments = std::span(&buffer, 1),
@@ -54,7 +54,7 @@ Result<void> Target::lay_open(Fragment& buffer) {
 
 void Target::on_event(const Event& event) {
   if (event.kind == EventKind::kGet) return counters_.add(TrafficId::kServed);
-  if (event.kind != EventKind::kPut) return;  // taken back
+  if (event.kind != EventKind::kPut) return;  // unlinked
   auto& buffer = *static_cast<Fragment*>(event.user);
   if (event.status) {
     look_at(event, buffer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passive half of a shard: memory that others may put into and get from. Each buffer takes one
-// PUT, is looked at, and laid open again.
+// The passive half of a shard: memory for PUTs and GETs of others. Each buffer receives one PUT, is
+// checked, and attached again.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace plnet::traffic {
 
 class Target final : public lnet::EventHandler {
  public:
-  // `memory`: a piece for each PUT that may come in at a time, and one that is read.
+  // `memory`: a piece for each simultaneous PUT, and one for GETs.
   Target(const ArenaTable& arenas, std::span<const Fragment> put_memory, Fragment get_memory,
          Seen& seen, TrafficCounters& counters);
 
-  // With a new node.
+  // Attaches all memory at a new node.
   [[nodiscard]] Result<void> lay_open(lnet::DataOperations& lnet);
-  // LNet is gone, and with it whatever was laid open.
+  // LNet has gone down, and with it all attached memory.
   void let_go() { lnet_ = nullptr; }
 
   void on_event(const lnet::Event& event) override;

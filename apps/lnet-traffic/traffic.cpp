@@ -30,7 +30,7 @@ class Traffic::OnShard final : public Pollable {
                 std::span(rooms_).subspan(1 + traffic.config_.window),
                 place.arenas->bytes(rooms_[0]), counters_) {}
 
-  // What is shown to others, then a room for each PUT that comes in, and each operation of ours.
+  // The data for GETs, then room for each incoming PUT and each own operation.
   [[nodiscard]] static std::uint64_t rooms_needed(unsigned window) { return 1 + 2ULL * window; }
 
   unsigned poll(Instant now) override {
@@ -61,13 +61,13 @@ class Traffic::OnShard final : public Pollable {
     return all;
   }
 
-  // What fails when there is no network any more has no other reason.
+  // Failures without a network have this reason only.
   [[nodiscard]] SourceConfig with_end(SourceConfig source) {
     source.is_cut_off = [this] { return node_ == nullptr || !is_connected(); };
     return source;
   }
 
-  // LNet has come, or gone with all that was under way.
+  // LNet has started, or stopped with everything under way.
   void meet(lnet::Node* node) {
     if (node_ != nullptr) {
       source_.let_go();
@@ -75,13 +75,13 @@ class Traffic::OnShard final : public Pollable {
     }
     node_ = node;
     if (node == nullptr) return;
-    // A PUT for which no buffer is free waits, instead of being dropped.
+    // A PUT without a free buffer waits instead of being dropped.
     node->set_lazy(kPutPortal, true);
     const auto open = target_.lay_open(node->shard(place_.shard));
     PLNET_CHECK(open.has_value(), "a new node has descriptors for us");
   }
 
-  // Until there is a network there is nobody to talk to.
+  // Without a network there are no peers.
   [[nodiscard]] bool is_connected() const {
     return std::ranges::any_of(node_->coordinator().local().nis, [](const lnet::Ni* ni) {
       return !ni->nid.is_loopback() && ni->plugged.get();
@@ -106,12 +106,12 @@ Pollable& Traffic::on_shard(unsigned shard) {
   return *shards_[shard];
 }
 
-// A descriptor for each room. The rooms themselves are of the arena that the configuration sizes.
+// A descriptor for each room. The rooms themselves are in the arena, whose size is configured.
 node::ResidentNeeds Traffic::needs(unsigned /*shard*/) const {
   return {.descriptors = OnShard::rooms_needed(config_.window)};
 }
 
-// Whoever comes second, of the last shard and stop_when_done(), sees the other.
+// Of the last shard and stop_when_done(), the second one sees the other.
 void Traffic::one_done() {
   if (working_.fetch_sub(1) != 1) return;
   all_done_.store(true);
@@ -140,7 +140,7 @@ Outcome<void> Traffic::move_in(std::span<const node::ResidentPlace> places, std:
                         .bytes_max = config_.bytes_max,
                         .get_percent = config_.get_percent,
                         .run = names.next() | 1U};
-    // Evenly; with fewer operations than shards some have none.
+    // Evenly; with fewer operations than shards some get none.
     if (config_.operations != 0) {
       source.operations = config_.operations / places.size() +
                           (place.shard < config_.operations % places.size() ? 1 : 0);

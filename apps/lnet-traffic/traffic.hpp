@@ -17,7 +17,7 @@ namespace plnet::traffic {
 struct TrafficConfig {
   std::vector<lnet::Nid> targets;  // none: only the passive half
   std::uint64_t operations = 0;    // of all shards; 0: until the node stops
-  unsigned window = 8;  // under way, on each shard; and as many PUTs may come in at a time
+  unsigned window = 8;  // under way on each shard; also the limit of simultaneous incoming PUTs
   std::uint32_t bytes_max = 0;
   unsigned get_percent = 50;
 };
@@ -27,17 +27,17 @@ class Traffic final : public node::Residents {
   explicit Traffic(TrafficConfig config);
   ~Traffic() override;
 
-  // The node ends when all operations have. Any thread; once.
+  // Ends the node when all operations have ended. Any thread; call once.
   void stop_when_done(node::Node& node);
   [[nodiscard]] std::uint64_t count(TrafficId id) const;
-  // Once the node has stopped.
+  // Call after the node has stopped.
   [[nodiscard]] Pace::Report pace() const;
 
   [[nodiscard]] node::ResidentNeeds needs(unsigned shard) const override;
   Outcome<void> move_in(std::span<const node::ResidentPlace> places, std::uint64_t cookie,
                         runtime::Metrics& metrics) override;
   Pollable& on_shard(unsigned shard) override;
-  // The node's, which goes before us.
+  // Removes our objects from the node, which is destroyed before us.
   void move_out();
 
  private:

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lnet-traffic counts on each shard; `lnetctl counters show` prints it as well.
+// The counters of lnet-traffic on each shard; `lnetctl counters show` prints them as well.
 #pragma once
 
 #include "lib/base/counters.hpp"
 
 namespace plnet::traffic {
 
-#define PLNET_TRAFFIC_COUNTERS(X)                                                                 \
-  X(kBegun, "begun", "operations", kCount, "PUTs and GETs that we began")                         \
-  X(kAnswered, "answered", "operations", kCount, "of them, that ended with an ACK or REPLY")      \
-  X(kFailed, "failed", "operations", kCount, "of them, that ended without")                       \
-  X(kAbandoned, "abandoned", "operations", kCount, "of them, that were out when LNet went down")  \
-  X(kUnderWay, "under_way", "operations", kGauge, "of them, that have not ended")                 \
-  X(kWrong, "wrong_replies", "operations", kCount, "GETs that brought other bytes than asked")    \
-  X(kBytes, "answered_bytes", "bytes", kCount, "payload of those answered")                       \
-  X(kDelivered, "delivered", "messages", kCount, "PUTs of others that came in whole")             \
-  X(kTwice, "delivered_twice", "messages", kCount, "of them, that had come before")               \
-  X(kCorrupt, "delivered_corrupt", "messages", kCount, "of them, with other bytes or length")     \
-  X(kUntracked, "delivered_untracked", "messages", kCount, "of more runs than are kept apart")    \
-  X(kBroken, "broken", "messages", kCount, "PUTs of others that broke off, their sender is told") \
-  X(kServed, "served", "messages", kCount, "GETs of others")
+#define PLNET_TRAFFIC_COUNTERS(X)                                                                \
+  X(kBegun, "begun", "operations", kCount, "PUTs and GETs begun")                                \
+  X(kAnswered, "answered", "operations", kCount, "of these, ended with an ACK or REPLY")         \
+  X(kFailed, "failed", "operations", kCount, "of these, ended without an answer")                \
+  X(kAbandoned, "abandoned", "operations", kCount, "of these, under way when LNet went down")    \
+  X(kUnderWay, "under_way", "operations", kGauge, "of these, not ended yet")                     \
+  X(kWrong, "wrong_replies", "operations", kCount, "GETs that returned wrong data")              \
+  X(kBytes, "answered_bytes", "bytes", kCount, "payload of answered operations")                 \
+  X(kDelivered, "delivered", "messages", kCount, "PUTs of other nodes delivered completely")     \
+  X(kTwice, "delivered_twice", "messages", kCount, "of these, delivered before")                 \
+  X(kCorrupt, "delivered_corrupt", "messages", kCount, "of these, with wrong data or length")    \
+  X(kUntracked, "delivered_untracked", "messages", kCount, "of these, of runs beyond the limit") \
+  X(kBroken, "broken", "messages", kCount, "PUTs of other nodes that failed during receipt")     \
+  X(kServed, "served", "messages", kCount, "GETs of other nodes")
 
 PLNET_COUNTERS(TrafficTable, PLNET_TRAFFIC_COUNTERS);
 using TrafficCounters = Counters<TrafficTable>;
