@@ -18,7 +18,7 @@ namespace plnet::lnetdump {
 
 namespace {
 
-// The same for both directions.
+// Equal for both directions.
 template <class Address>
 std::size_t part_of(const Address& one, const Address& other) {
   std::array<Address, 2> both{one, other};
@@ -32,7 +32,7 @@ std::size_t part_of(const trace::Packet& packet) {
     return part_of(segment->flow.from, segment->flow.to);
   if (const auto* const datagram = std::get_if<trace::UdpDatagram>(&content))
     return part_of(datagram->flow.from, datagram->flow.to);
-  return packet.time_ns % Analysis::kParts;  // stands for itself
+  return packet.time_ns % Analysis::kParts;  // of no connection: any part
 }
 
 }  // namespace
@@ -46,7 +46,8 @@ struct Analysis::Chunk {
     return packets.empty() ||
            (packets.size() < kChunkPackets && bytes.size() + more <= kChunkBytes);
   }
-  // A packet larger than a chunk is alone in it, so that nothing refers to bytes that move.
+  // A packet larger than a chunk is alone in it, so that no reference becomes invalid when bytes
+  // move.
   std::span<const std::byte> keep(std::span<const std::byte> more) {
     const std::size_t at = bytes.size();
     bytes.insert(bytes.end(), more.begin(), more.end());
@@ -62,7 +63,7 @@ struct Analysis::Chunk {
   std::vector<std::uint8_t> parts;
 };
 
-// Some connections, and the records that a chunk has given them.
+// A part of the connections, with their records of the present chunk.
 struct Analysis::Connections final : trace::RecordSink {
   struct Kept {
     std::size_t packet = 0;
@@ -97,11 +98,11 @@ struct Analysis::Connections final : trace::RecordSink {
   std::array<std::vector<Kept>, kParts> records;  // by pair of nodes
 };
 
-// Some pairs of nodes.
+// A part of the pairs of nodes.
 struct Analysis::Nodes {
   struct Entry {
     std::size_t packet = 0;
-    std::size_t number = 0;  // among those of one packet
+    std::size_t number = 0;  // within the records of one packet
     const Connections::Kept* kept = nullptr;
     const Connections* connections = nullptr;
   };
@@ -148,7 +149,7 @@ struct Analysis::Threads {
     return static_cast<unsigned>(tbb::this_task_arena::max_concurrency());
   }
 
-  tbb::global_control limit;  // more threads than CPUs, if somebody wants that
+  tbb::global_control limit;  // allows more threads than CPUs on request
   tbb::task_arena arena;
   tbb::task_group group;
 };
@@ -176,7 +177,7 @@ void Analysis::add(const trace::Packet& packet) {
   copy.bytes = filling_->keep(packet.bytes);
   const auto comment = filling_->keep(std::as_bytes(std::span(packet.comment)));
   copy.comment = {reinterpret_cast<const char*>(comment.data()), packet.comment.size()};
-  copy.interface = {};  // no summary tells NIs apart
+  copy.interface = {};  // summaries do not distinguish NIs
   filling_->packets.push_back(copy);
   ++packets_;
 }
@@ -201,7 +202,7 @@ void Analysis::process(Chunk& chunk) {
   });
 }
 
-// Connections of another file are others, and what is left of these has come to its end.
+// Connections of another file are different ones; the remaining ones of this file end here.
 void Analysis::end_file() {
   hand_over();
   threads_->arena.execute([this] { threads_->group.wait(); });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A large capture as a summary, by several threads. Packets are taken in chunks. Of a chunk each
-// part of the connections is put together by itself, then each part of the pairs of nodes is
-// decoded and paired by itself: requests and replies of two nodes are always in one part. The
-// number of parts is fixed and parts are added up in their order, so the result does not depend on
-// how many threads there are. Memory is bounded by the chunks and by what each part remembers.
+// Summarises a large capture with several threads, in chunks of packets. First each part of the
+// connections of a chunk is reassembled separately, then each part of the pairs of nodes is decoded
+// and paired separately: requests and replies of two nodes are always in one part. The number of
+// parts is fixed and parts are added up in order, so the result does not depend on the number of
+// threads. Memory is bounded by the chunks and by the state of each part.
 #pragma once
 
 #include <array>
@@ -39,9 +39,9 @@ class Analysis {
 
   // Copies the packet.
   void add(const trace::Packet& packet);
-  // The file is over; another one may begin.
+  // The file has ended; another one may begin.
   void end_file();
-  // Once.
+  // Call once.
   [[nodiscard]] trace::Summary finish();
   [[nodiscard]] std::uint64_t packets() const { return packets_; }
   [[nodiscard]] std::uint64_t losses() const { return losses_; }

@@ -21,7 +21,7 @@ namespace plnet::lnetdump {
 namespace {
 
 constexpr unsigned kThreadsMax = 256;
-// Packets between two looks at the clock.
+// Packets between two readings of the clock.
 constexpr std::uint64_t kLookEvery = 16384;
 
 struct AnalyzeOptions {
@@ -42,7 +42,7 @@ std::uint64_t bytes_of(const std::vector<std::string>& files) {
   return sum;
 }
 
-// A bar, how much of the input is read, and how long the rest will take.
+// A progress bar, the amount of input read, and the remaining time.
 class Progress {
  public:
   Progress(std::uint64_t total, bool shown, std::FILE* error)
@@ -114,7 +114,7 @@ int run_analyze(int argc, const char* const* argv, std::FILE* out, std::FILE* er
   CLI::App app("lnetdump analyze: summarises large captures, on all CPUs", "lnetdump analyze");
   app.add_option("FILE", options.files, "pcap or pcapng files")->required();
   app.add_option("--filter", options.filter, "count only messages that match");
-  app.add_option("--threads", options.analysis.threads, "so many threads; 0: one for each CPU")
+  app.add_option("--threads", options.analysis.threads, "number of threads; 0: one for each CPU")
       ->check(CLI::Range(0U, kThreadsMax));
   app.add_option("--port", options.analysis.port, "TCP port of socklnd")->capture_default_str();
   app.add_flag("--json", options.json, "print the tables as JSON");

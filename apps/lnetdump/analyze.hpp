@@ -6,7 +6,7 @@
 
 namespace plnet::lnetdump {
 
-// 0: all of the input was read. 1: it could not be. 2: the command line is wrong.
+// 0: all of the input was read. 1: reading failed. 2: an error in the command line.
 int run_analyze(int argc, const char* const* argv, std::FILE* out, std::FILE* error);
 
 }  // namespace plnet::lnetdump

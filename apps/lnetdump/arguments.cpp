@@ -37,7 +37,7 @@ struct Texts {
   unsigned settle_ms = 200;
 };
 
-// Then all that follows the options is a command.
+// True if a command follows the options.
 bool runs_command(int argc, const char* const* argv) {
   return std::any_of(argv, argv + argc, [](std::string_view word) {
     return word.starts_with("--assert") || word.starts_with("--record");
@@ -81,7 +81,7 @@ void describe_sources(CLI::App& app, Arguments& arguments, Texts& texts) {
                  "has none");
   app.add_option("--bpf", texts.program,
                  "a program of eBPF instructions as filter: an object file of clang, or raw");
-  app.add_option("--keep", texts.keep, "of what has no room keep newest or oldest messages")
+  app.add_option("--keep", texts.keep, "without room keep the newest or the oldest messages")
       ->check(CLI::IsMember({"newest", "oldest"}))
       ->capture_default_str();
   app.add_option("--ring", arguments.live.ring_kib, "KiB of memory for each shard of the node")
@@ -91,13 +91,13 @@ void describe_sources(CLI::App& app, Arguments& arguments, Texts& texts) {
                "also a line when a message begins to wait (for a buffer, a credit, its match and "
                "so on), and when its wait is over");
   app.add_flag("--no-payload", texts.no_payload, "capture headers only; the same as -s 0");
-  app.add_option("--seconds", texts.seconds, "end after so long")->check(CLI::PositiveNumber);
+  app.add_option("--seconds", texts.seconds, "end after this time")->check(CLI::PositiveNumber);
 }
 
 void describe_experiments(CLI::App& app, Arguments& arguments, Texts& texts) {
   app.add_option("--assert", texts.assertions,
-                 "what has to be true at the end, as in count=4; what follows the options is a "
-                 "command that runs meanwhile")
+                 "a condition to check at the end, as in count=4; after the options follows a "
+                 "command that runs during the capture")
       ->allow_extra_args(false);
   app.add_option("--record", texts.record,
                  "write what COMMAND causes to this file, for lnetdump diff A B");
@@ -121,7 +121,7 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
       ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_flag("--summary", arguments.summary, "print tables of nodes, portals and operations");
   app.add_flag("--metrics", arguments.metrics, "print the same as Prometheus text");
-  app.add_option("--top", texts.top, "print the summary of the last SECONDS again and again")
+  app.add_option("--top", texts.top, "print the summary of the last SECONDS repeatedly")
       ->check(CLI::PositiveNumber);
   app.add_option("--chart", texts.chart, "draw a sequence chart: text, mermaid or html")
       ->check(CLI::IsMember({"text", "mermaid", "html"}));
@@ -129,11 +129,11 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
                  "write matching messages to this pcapng file; - is standard output");
   app.add_flag("--pcap-tcp", arguments.as_tcp,
                "with -w: as TCP segments, for tools that do not read exported PDUs");
-  app.add_option("-c,--count", arguments.count_max, "end after so many matching messages");
+  app.add_option("-c,--count", arguments.count_max, "end after this number of matching messages");
   app.add_option("--first", arguments.first_number, "number of the first message")
       ->capture_default_str();
   app.add_option("-s,--snap", texts.snap,
-                 "keep so many bytes of a payload (files: 65536; a node: 512, at most 4096)")
+                 "keep this number of bytes of a payload (files: 65536; a node: 512, at most 4096)")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--port", arguments.port, "TCP port of socklnd")->capture_default_str();
   app.add_option("--local", texts.local,
@@ -142,7 +142,7 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
       ->delimiter(',');
 }
 
-// Several --filter: one has to match; the words of the command line have to match as well.
+// Of several --filter one has to match; the words of the command line must match as well.
 Outcome<void> take_filter(const Texts& texts, Arguments& arguments) {
   std::string any;
   for (const std::string& filter : texts.filters) {
@@ -172,7 +172,7 @@ Outcome<void> check_kernel_words(const Texts& texts, const Arguments& arguments)
   const LiveOptions& live = arguments.live;
   if (!live.of_kernel) {
     if (live.lnet_btf.empty()) return {};
-    return failure(Errc::kInvalid, "--lnet-btf tells of the kernel's LNet: use --kernel too");
+    return failure(Errc::kInvalid, "--lnet-btf is for the kernel's LNet: use --kernel too");
   }
   if (!arguments.is_live() || !live.socket.empty() || !texts.program.empty()) {
     return failure(Errc::kInvalid, "--kernel cannot be together with -r, --socket or --bpf");
@@ -228,7 +228,7 @@ Outcome<void> take_experiment(const Texts& texts, Arguments& arguments) {
     arguments.write = texts.record;
   }
   if (!arguments.junit.empty() && arguments.assertions.empty()) {
-    return failure(Errc::kInvalid, "--junit tells of assertions: use --assert too");
+    return failure(Errc::kInvalid, "--junit is for assertions: use --assert too");
   }
   arguments.settle = std::chrono::milliseconds(texts.settle_ms);
   return {};
@@ -254,7 +254,7 @@ Outcome<void> interpret(const Texts& texts, Arguments& arguments) {
   if (texts.top) arguments.top = duration_of(*texts.top);
   arguments.colour =
       texts.colour == "always" || (texts.colour == "auto" && isatty(STDOUT_FILENO) == 1);
-  // Documents, files and assertions stand alone unless lines are asked for.
+  // With documents, files or assertions, lines are printed on request only.
   const bool lines = arguments.json || arguments.format.has_value();
   const bool document =
       arguments.summary || arguments.metrics || arguments.top || arguments.chart.has_value();
@@ -269,7 +269,7 @@ std::expected<Arguments, int> parse_arguments(int argc, const char* const* argv,
                                               std::FILE* error) {
   Arguments arguments;
   Texts texts;
-  CLI::App app("lnetdump: shows what LNet carries, down to the Lustre RPC", "lnetdump");
+  CLI::App app("lnetdump: shows messages of LNet, down to the Lustre RPC", "lnetdump");
   const bool runs = runs_command(argc, argv);
   if (runs) {
     app.prefix_command();

@@ -34,7 +34,7 @@ struct Arguments {
   bool colour = false;
   bool summary = false;
   bool metrics = false;
-  std::optional<Duration> top;  // a table every so often
+  std::optional<Duration> top;  // interval of tables
   std::optional<ChartKind> chart;
   std::string write;  // empty: nowhere; "-": standard output
   bool as_tcp = false;
@@ -46,12 +46,12 @@ struct Arguments {
   std::vector<trace::Assertion> assertions;
   std::string junit;                 // where JUnit XML goes
   std::vector<std::string> command;  // runs while messages are captured
-  Duration settle{};                 // capture goes on for so long behind it
+  Duration settle{};                 // time of capturing after its end
 
   [[nodiscard]] bool is_live() const { return files.empty(); }
 };
 
-// An exit status: --help was printed (0), or what is wrong was (2).
+// An exit status: --help was printed (0), or an error (2).
 [[nodiscard]] std::expected<Arguments, int> parse_arguments(int argc, const char* const* argv,
                                                             std::FILE* out, std::FILE* error);
 

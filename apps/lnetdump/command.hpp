@@ -17,12 +17,12 @@ class Command {
   // `stdout_to`: a descriptor that becomes its standard output; -1: ours.
   [[nodiscard]] static Outcome<Command> start(const std::vector<std::string>& words,
                                               int stdout_to = -1);
-  // Ended and waited for, if it has not been.
+  // Ends it and waits for it, if necessary.
   ~Command();
   Command(Command&& other) noexcept;
   Command& operator=(Command&&) = delete;
 
-  // As a shell has it: 128 and the signal if one ended it. Nothing: it runs.
+  // As in a shell: 128 and the signal number if a signal ended it. Nothing: it still runs.
   [[nodiscard]] std::optional<int> status();
   [[nodiscard]] int wait();
 

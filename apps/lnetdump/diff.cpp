@@ -22,14 +22,14 @@ namespace plnet::lnetdump {
 
 namespace {
 
-// No times, no numbers that count on: what a command causes, and not when.
+// Without times and counting numbers: the effects of a command, not their times.
 constexpr const char* kFormatDefault = "%Ls %Lf > %Lr %Lt %LP %PT %Po %Pi %Pr %St [%Pj]";
 // Limit of different lines, and of the lines of an ordered capture.
 constexpr std::size_t kLinesMax = 1U << 20U;
 
 struct Run {
   std::map<std::string, std::uint64_t> counts;
-  std::vector<std::string> lines;  // in order; only if that matters
+  std::vector<std::string> lines;  // in order; only if the order matters
   bool too_many = false;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lnetdump diff A B: whether two runs of a command caused the same messages.
+// lnetdump diff A B: compares the messages that two runs of a command caused.
 #pragma once
 
 #include <cstdio>
 
 namespace plnet::lnetdump {
 
-// 0: they did. 1: they did not. 2: a file cannot be read, or the command line is wrong.
+// 0: equal. 1: different. 2: a file cannot be read, or an error in the command line.
 int run_diff(int argc, const char* const* argv, std::FILE* out, std::FILE* error);
 
 }  // namespace plnet::lnetdump

@@ -10,7 +10,7 @@ namespace plnet::lnetdump {
 namespace {
 
 constexpr std::size_t kFilePieceBytes = 1U << 20U;
-// Printed when an assertion fails; nobody reads more.
+// Printed when an assertion fails; more would not be read.
 constexpr std::size_t kKeptLinesMax = 1000;
 constexpr std::string_view kClearScreen = "\033[H\033[2J";
 
@@ -24,7 +24,7 @@ Dump::Dump(const Arguments& arguments, std::FILE* out, std::FILE* file)
       writer_(arguments.as_tcp ? trace::PacketStyle::kTcp : trace::PacketStyle::kUpperPdu,
               "lnetdump " PLNET_VERSION) {}
 
-// Messages that do not match still find their partners: a reply its request.
+// Messages that do not match the filter are still used for pairing, such as the request of a reply.
 void Dump::on_record(const trace::Record& record, const lnet::Nid& interface) {
   if (is_done()) return;
   if (record.is_wait()) return show_wait(record);

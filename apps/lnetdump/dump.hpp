@@ -27,17 +27,17 @@ class Dump : public trace::RecordSink, private trace::ExchangeSink {
   void on_record(const trace::Record& record, const lnet::Nid& interface) override;
   // Writes buffered output, so that readers of the outputs see whole packets and lines.
   void flush();
-  // The summary since the last call; the screen is cleared first if it is one.
+  // Prints the summary since the last call, after clearing a terminal's screen.
   void print_top();
-  // Tables and charts, and the end of the file.
+  // Prints tables and charts, and completes the file.
   void finish();
 
   [[nodiscard]] bool is_done() const { return shown_ >= arguments_.count_max || failed_; }
-  [[nodiscard]] bool has_failed() const { return failed_; }  // a write did not succeed
+  [[nodiscard]] bool has_failed() const { return failed_; }  // writing failed
   [[nodiscard]] std::uint64_t seen() const { return seen_; }
   [[nodiscard]] std::uint64_t shown() const { return shown_; }
   [[nodiscard]] const trace::Tally& tally() const { return tally_; }
-  // The first messages that were shown, as lines; only where something is claimed of them.
+  // The first shown messages, as lines; kept for assertions only.
   [[nodiscard]] const std::vector<std::string>& kept_lines() const { return kept_lines_; }
 
  private:

@@ -59,7 +59,7 @@ class Mapping {
   std::size_t released_ = 0;
 };
 
-// kMore: all that there was is read.
+// kMore: all bytes have been read.
 Outcome<Step> feed(trace::CaptureReader& reader, std::span<const std::byte>& bytes,
                    const std::string& path, const OnPacket& packet, std::uint64_t* position) {
   for (;;) {

@@ -12,11 +12,11 @@
 namespace plnet::lnetdump {
 
 struct InputEnd {
-  std::uint64_t cut_bytes = 0;  // of a last block that is not whole
+  std::uint64_t cut_bytes = 0;  // length of an incomplete last block
 };
 
-// Calls `packet` for each until it says false. "-" is standard input. `position`: how many bytes
-// have been read.
+// Calls `packet` for each until it returns false. "-" is standard input. `position`: bytes read so
+// far.
 [[nodiscard]] Outcome<InputEnd> read_packets(
     const std::string& path, const std::function<bool(const trace::Packet&)>& packet,
     std::uint64_t* position = nullptr);

@@ -29,9 +29,9 @@ namespace {
 
 using runtime::Descriptor;
 
-// Records that are handed over before anything else is looked at.
+// Records delivered before other checks.
 constexpr std::size_t kBurst = 4096;
-// An empty ring is looked at again after so long: nobody rings a bell for its reader.
+// Interval of polling an empty ring: the writer never notifies its readers.
 constexpr int kWaitMs = 2;
 constexpr Duration kFlushPeriod = std::chrono::milliseconds(200);
 // Limit of records that are read from the rings after a capture has ended.
@@ -43,7 +43,7 @@ void on_signal(int /*number*/) {
   interrupted = 1;
 }
 
-// While it is there, signals that would end the program end the capture.
+// During its life, signals that would end the program end the capture.
 class SignalGuard {
  public:
   SignalGuard() {
@@ -133,7 +133,7 @@ class Pace {
 
 enum class Waited : std::uint8_t { kNothing, kNodeEnded, kReaderGone };
 
-// The reader of the output may vanish without a signal, as the other end of ssh does.
+// The reader of the output may vanish without a signal, like the other end of ssh.
 Waited wait_a_little(int life) {
   std::array<pollfd, 2> entries{{{life, POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
   if (::poll(entries.data(), entries.size(), kWaitMs) <= 0) return Waited::kNothing;
@@ -148,7 +148,7 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-// ssh gives the words to a shell there.
+// ssh passes the words to a remote shell.
 std::vector<std::string> ssh_words(const Arguments& arguments) {
   const LiveOptions& live = arguments.live;
   std::vector<std::string> words{"lnetdump",
@@ -175,7 +175,7 @@ std::vector<std::string> ssh_words(const Arguments& arguments) {
 template <class Source>
 Outcome<LiveEnd> capture_from(const Arguments& arguments, Dump& dump, const Clock& clock,
                               const runtime::WallClock& wall_clock) {
-  const SignalGuard guard;  // before the node knows of us: whoever sees the capture may end it
+  const SignalGuard guard;  // before the capture is visible: from then on a signal may end it
   auto source = Source::open(arguments.live, clock, wall_clock);
   if (!source) return std::unexpected(std::move(source.error()));
   Ending ending(arguments, clock);

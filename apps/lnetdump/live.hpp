@@ -16,10 +16,10 @@ namespace plnet::lnetdump {
 struct LiveEnd {
   std::uint64_t lost = 0;
   bool node_ended = false;
-  std::optional<int> command;  // its status
+  std::optional<int> command;  // its exit status
 };
 
-// An error: the capture could not begin, or broke.
+// An error: the capture could not begin, or was interrupted.
 [[nodiscard]] Outcome<LiveEnd> capture_node(const Arguments& arguments, Dump& dump,
                                             const Clock& clock,
                                             const runtime::WallClock& wall_clock);
@@ -27,7 +27,7 @@ struct LiveEnd {
 [[nodiscard]] Outcome<LiveEnd> capture_kernel(const Arguments& arguments, Dump& dump,
                                               const Clock& clock,
                                               const runtime::WallClock& wall_clock);
-// The same of a node elsewhere, by way of ssh: lnetdump there writes a file to us.
+// The same for a remote node by ssh: lnetdump on that host writes a file to its standard output.
 [[nodiscard]] Outcome<LiveEnd> capture_by_ssh(const Arguments& arguments, Dump& dump,
                                               const Clock& clock);
 

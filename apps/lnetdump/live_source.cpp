@@ -21,7 +21,8 @@ using runtime::CaptureDescriptor;
 using runtime::Descriptor;
 
 constexpr Duration kAnswerMax = std::chrono::seconds(10);
-// A message has the time at which its shard's turn began and is in the ring when that has ended.
+// A message has the time of the beginning of its shard's turn and is in the ring by the end of that
+// turn.
 constexpr std::uint64_t kTurnNs = 10'000'000;
 
 Outcome<std::vector<Descriptor>> take_three(runtime::ControlClient& client) {
@@ -82,8 +83,8 @@ Outcome<LiveSource> LiveSource::open(const LiveOptions& options, const Clock& cl
   const auto ring_bytes = reply->value("ring_bytes", std::size_t{0});
   if (shards == 0 || shards > 4096 || ring_bytes > trace::kRingBytesMax) {
     return failure(Errc::kProtocol,
-                   "the node describes its shared memory in a way that is not "
-                   "understood; lnetdump may be of another release");
+                   "the node describes its shared memory in an unknown "
+                   "format; lnetdump may be of another release");
   }
   const std::size_t memory = trace::ring_memory_bytes(ring_bytes);
   auto rings = SharedMapping::map(of(CaptureDescriptor::kRings), shards * memory, false);
@@ -97,7 +98,7 @@ Outcome<LiveSource> LiveSource::open(const LiveOptions& options, const Clock& cl
   for (std::size_t shard = 0; shard < shards; ++shard) {
     auto reader =
         trace::RingReader::attach(source.rings_memory_.bytes().subspan(shard * memory, memory));
-    if (!reader) return failure(reader.error(), "the node's rings are not understood");
+    if (!reader) return failure(reader.error(), "the node's rings have an unknown format");
     auto* const cursor = reinterpret_cast<trace::RingWord*>(
         &source.cursors_memory_.bytes()[shard * runtime::kCaptureCursorBytes]);
     source.rings_.push_back({std::move(*reader), cursor});
@@ -105,16 +106,16 @@ Outcome<LiveSource> LiveSource::open(const LiveOptions& options, const Clock& cl
   return source;
 }
 
-// The ring with the earliest message; null: none may be handed over yet.
+// The ring with the earliest message; null: none may be delivered yet.
 Outcome<LiveSource::Ring*> LiveSource::next_ring() {
   Ring* first = nullptr;
   std::uint64_t first_ns = 0;         // the time of its record
-  std::uint64_t complete_ns = ~0ULL;  // no earlier message can come any more
+  std::uint64_t complete_ns = ~0ULL;  // no earlier message can arrive any more
   for (Ring& ring : rings_) {
     if (!ring.head) {
       const std::uint64_t before = now_ns(*wall_clock_);
       auto next = ring.reader.next();
-      if (!next) return failure(next.error(), "a ring of the node holds nonsense");
+      if (!next) return failure(next.error(), "a ring of the node has invalid contents");
       ring.head = *next;
       if (!ring.head) ring.empty_at_ns = before;
     }

@@ -19,10 +19,10 @@
 namespace plnet::lnetdump {
 
 struct LiveOptions {
-  std::string socket;      // of the node's control
+  std::string socket;      // the node's control socket
   std::string filter;      // runs in the node
   std::string program;     // instead of a filter: instructions as text
-  bool of_kernel = false;  // the kernel's LNet, no node of ours
+  bool of_kernel = false;  // the kernel's LNet instead of a plnet node
   std::string lnet_btf;    // a file with the types of the kernel's LNet; empty: the kernel's own
   std::size_t snap_bytes = 512;
   std::size_t ring_kib = 4096;
@@ -49,16 +49,16 @@ class LiveSource {
   [[nodiscard]] static Outcome<LiveSource> open(const LiveOptions& options, const Clock& clock,
                                                 const runtime::WallClock& wall_clock);
 
-  // Hands over what is there, at most `records_max`, and returns how many. A message is held back
-  // while an earlier one may yet come from another shard.
+  // Delivers available messages, at most `records_max`, and returns their number. A message is held
+  // back while an earlier one may still arrive from another shard.
   [[nodiscard]] Outcome<std::size_t> drain(trace::RecordSink& sink, std::size_t records_max);
-  // Nothing that has come until now is held back from now on.
+  // Delivers all messages so far without holding any back.
   void end() { ending_ = true; }
 
   // Readable when the node has ended the capture.
   [[nodiscard]] int life() const { return life_.get(); }
-  // Messages that met the filter and were not read: overwritten, or dropped for want of room. At
-  // the end of a capture this includes those that nobody has read yet.
+  // Messages that matched the filter but were not read: overwritten, or dropped for lack of room.
+  // At the end of a capture this includes unread ones.
   [[nodiscard]] std::uint64_t lost() const;
 
  private:
@@ -66,7 +66,7 @@ class LiveSource {
     trace::RingReader reader;
     trace::RingWord* cursor = nullptr;
     std::optional<trace::Record> head{};  // the next record, in the reader's memory
-    std::uint64_t empty_at_ns = 0;        // it was empty then
+    std::uint64_t empty_at_ns = 0;        // time at which it was empty
     std::uint64_t read = 0;
   };
   LiveSource(SharedMapping rings, SharedMapping cursors, runtime::Descriptor life,

@@ -27,7 +27,7 @@ struct CloseFile {
 };
 using OwnedFile = std::unique_ptr<std::FILE, CloseFile>;
 
-// False: what went wrong was said.
+// False: the error has been printed.
 bool read_file(const std::string& path, const Arguments& arguments, Dump& dump, std::FILE* error) {
   trace::CaptureSource source(
       dump, {.port = arguments.port, .snap_bytes = arguments.snap_bytes, .local = arguments.local});
@@ -54,7 +54,7 @@ bool read_file(const std::string& path, const Arguments& arguments, Dump& dump, 
   return true;
 }
 
-// As `env` and others that run a command have it.
+// As in `env` and similar programs that run a command.
 int status_of(const Arguments& arguments, bool captured, bool judged,
               const std::optional<int>& command) {
   const bool experiment = !arguments.assertions.empty() || !arguments.command.empty();
@@ -63,7 +63,7 @@ int status_of(const Arguments& arguments, bool captured, bool judged,
   return judged ? 0 : kFailed;
 }
 
-// False: it could not be done, or not to its end.
+// False: the capture failed or ended early.
 bool capture(const Arguments& arguments, Dump& dump, std::FILE* error, LiveEnd& end) {
   const runtime::SystemClock clock;
   const runtime::SystemWallClock wall_clock;
@@ -115,7 +115,7 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
   LiveEnd end;
   bool good = arguments->is_live() ? capture(*arguments, dump, error, end)
                                    : read_files(*arguments, dump, error);
-  // A capture that never began leaves no file: who waits for one elsewhere would take it for one.
+  // A capture that never began leaves no file: a waiting reader would mistake it for a capture.
   if (good || dump.seen() > 0 || !arguments->is_live()) dump.finish();
   if (dump.has_failed()) {
     fmt::print(error, "lnetdump: output could not be written: {}\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A filter that a user has compiled: an object file of `clang -target bpf`, or bare instructions.
+// A filter compiled by the user: an object file of `clang -target bpf`, or bare instructions.
 #pragma once
 
 #include <string>

@@ -13,8 +13,8 @@ namespace plnet::lnetdump {
 // JUnit XML with a test case for each assertion.
 [[nodiscard]] std::string junit_of(const Arguments& arguments, const trace::Tally& tally);
 
-// Says which assertions do not hold, with the messages. False: some do not, or the XML file could
-// not be written.
+// Prints failed assertions with the messages. False: some failed, or the XML file could not be
+// written.
 [[nodiscard]] bool judge(const Arguments& arguments, const Dump& dump, std::FILE* error);
 
 }  // namespace plnet::lnetdump

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The conditions of a capture of the kernel's LNet, checked before libbpf is asked: libbpf's
-// messages tell developers what failed, and administrators need to know what to do.
+// The preconditions of capturing the kernel's LNet, checked before using libbpf: libbpf's messages
+// tell developers what failed, but administrators need to know what to do.
 #pragma once
 
 #include <string>

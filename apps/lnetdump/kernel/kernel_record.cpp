@@ -55,8 +55,9 @@ std::optional<Cause> cause_of_refusal(const lnetdump_probe_record& probed) {
   return Cause::kRejectedOtherNid;
 }
 
-// lustre-release lnet/lnet/lib-move.c: lnet_parse_local() and lnet_parse_forward_locked() give the
-// status. A drop without a status may be that of a drop rule, of a router that is none, and others.
+// The status follows lustre-release lnet/lnet/lib-move.c: lnet_parse_local() and
+// lnet_parse_forward_locked(). A drop without a status may be due to a drop rule, a node that does
+// not route, and others.
 std::optional<Cause> cause_of_drop(const lnetdump_probe_record& probed) {
   if (probed.status == -ECANCELED) return Cause::kDroppedNotRouting;
   if (probed.status != -ENOENT) return std::nullopt;

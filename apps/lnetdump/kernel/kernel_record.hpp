@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record of the probes as lnetdump's other sources make it.
+// A record of the probes, converted to the form of lnetdump's other sources.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr std::uint8_t kCauseUnknown = 255;
 
 struct KernelRecord {
   trace::Record record;  // headers only
-  lnet::Nid interface;   // of type 0: none was chosen yet
+  lnet::Nid interface;   // of type 0: not yet selected
 };
 
 // `wall_offset_ns`: from the monotonic clock to time since the epoch.

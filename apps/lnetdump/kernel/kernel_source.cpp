@@ -34,7 +34,7 @@ struct FreeRing {
   void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
 };
 
-// The last warning of libbpf, which has no other way to say more than a number.
+// The last warning of libbpf, which otherwise returns only a number.
 std::string& last_warning() {
   static std::string warning;
   return warning;
@@ -76,7 +76,7 @@ struct KernelSource::Parts {
   std::size_t wanted = 0;
   std::uint64_t read = 0;
 
-  // A number below 0 ends the burst; the record has been taken nevertheless.
+  // A negative result ends the burst; the record has been taken nevertheless.
   static int take(void* self, void* bytes, std::size_t size) {
     auto& parts = *static_cast<Parts*>(self);
     ++parts.read;

@@ -14,10 +14,10 @@
 
 namespace plnet::lnetdump {
 
-// The same operations as those of LiveSource.
+// The same interface as LiveSource.
 class KernelSource {
  public:
-  // check_kernel() has found nothing. `clock`: CLOCK_MONOTONIC.
+  // Requires a successful check_kernel(). `clock`: CLOCK_MONOTONIC.
   [[nodiscard]] static Outcome<KernelSource> open(const LiveOptions& options, const Clock& clock,
                                                   const runtime::WallClock& wall_clock);
   ~KernelSource();
@@ -25,7 +25,7 @@ class KernelSource {
   KernelSource& operator=(KernelSource&&) = delete;
 
   [[nodiscard]] Outcome<std::size_t> drain(trace::RecordSink& sink, std::size_t records_max);
-  // No message is seen any more.
+  // No more messages are captured.
   void end();
   // No descriptor: the kernel does not end a capture.
   [[nodiscard]] int life() const { return -1; }
