@@ -13,14 +13,15 @@ namespace plnet::pin {
 namespace {
 
 void add_machine(CLI::App& app, CommandLine& line) {
-  auto* const synthetic = app.add_option("--synthetic", line.synthetic,
-                                         "for a machine described so: 'pack:2 [numa] core:4 pu:2'");
+  auto* const synthetic =
+      app.add_option("--synthetic", line.synthetic,
+                     "for a machine with this description: 'pack:2 [numa] core:4 pu:2'");
   app.add_option("--xml", line.xml, "for a machine from a file that `lstopo FILE.xml` wrote")
       ->excludes(synthetic);
 }
 
 void add_aim(CLI::App& app, CommandLine& line) {
-  app.add_option("--aim", line.aim, "what is best: throughput, p99, efficiency (of a core), watt")
+  app.add_option("--aim", line.aim, "the aim: throughput, p99, efficiency (of a core), watt")
       ->check(CLI::IsMember({"throughput", "p99", "efficiency", "watt"}))
       ->capture_default_str();
 }
@@ -30,7 +31,7 @@ void add_json(CLI::App& app, CommandLine& line) {
 }
 
 void add_state(CLI::App& app, CommandLine& line) {
-  app.add_option("--state", line.state, "folder with the record of what is changed on this machine")
+  app.add_option("--state", line.state, "folder with the record of changes on this machine")
       ->capture_default_str();
 }
 
@@ -38,19 +39,19 @@ void add_measuring(CLI::App& app, CommandLine& line) {
   constexpr double kSecondsMax = 86'400;
   CLI::App& probe = *app.add_subcommand(
       "probe", "measure this machine: cache lines between cores, memory, wake-ups, clocks, noise");
-  probe.add_option("--seconds", line.seconds, "how long, roughly")
+  probe.add_option("--seconds", line.seconds, "approximate duration")
       ->check(CLI::Range(0.1, kSecondsMax))
       ->capture_default_str();
   probe.add_option("-o,--report", line.results, "folder for probe.txt, .json and .html");
   add_json(probe, line);
   CLI::App& plan = *app.add_subcommand(
       "plan", "list the placements of a sweep, the number of runs and the minutes; start nothing");
-  plan.add_option("SWEEP", line.sweep, "a file; without: a first look at this machine");
+  plan.add_option("SWEEP", line.sweep, "a file; without: a first sweep of this machine");
   plan.add_flag("--draw", line.draw, "draw each placement on the machine");
   add_machine(plan, line);
   add_json(plan, line);
   CLI::App& run = *app.add_subcommand("run", "measure a sweep, or go on with one");
-  run.add_option("SWEEP", line.sweep, "a file; without: the one that the results have begun with");
+  run.add_option("SWEEP", line.sweep, "a file; without: that of the existing results");
   run.add_option("-o,--results", line.results, "folder for the journal and the report")->required();
   run.add_option("--programs", line.programs,
                  "folder of lnet-router and lnet-selftest, on every host; without: PATH has them");
@@ -73,7 +74,8 @@ void add_reading(CLI::App& app, CommandLine& line) {
   check.add_option("--results", line.results, "the folder of a run on this machine");
   add_aim(check, line);
   add_json(check, line);
-  add_state(*app.add_subcommand("restore", "put back what a killed run has changed here"), line);
+  add_state(*app.add_subcommand("restore", "undo the changes of a killed run on this machine"),
+            line);
 }
 
 }  // namespace

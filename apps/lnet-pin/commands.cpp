@@ -106,7 +106,8 @@ Outcome<Placement> running_placement(const CommandLine& line) {
   auto client = runtime::ControlClient::connect(path, clock);
   if (!client) return std::unexpected(std::move(client.error()));
   const auto reply = client->call("cpt show", {{"verbose", 0}}, kAnswerMax);
-  if (!reply) return failure(Errc::kIo, fmt::format("the node at {} does not tell its CPTs", path));
+  if (!reply)
+    return failure(Errc::kIo, fmt::format("the node at {} does not report its CPTs", path));
   return placement_of(*reply);
 }
 

@@ -36,7 +36,7 @@ bool is_same_machine(const Machine& one, const Machine& other) {
   return json_of(one) == json_of(other);
 }
 
-// Results that the folder has already, for the same sweep on the same machine.
+// Continues the results in the folder if they are of the same sweep and machine.
 Outcome<Begun> go_on(const CommandLine& line, const Machine& machine, const std::string& text) {
   auto results = read_journal(line.results);
   if (!results) return std::unexpected(std::move(results.error()));
@@ -55,7 +55,7 @@ Outcome<Begun> go_on(const CommandLine& line, const Machine& machine, const std:
   }
   auto journal = Journal::resume(line.results);
   if (!journal) return std::unexpected(std::move(journal.error()));
-  std::printf("going on after %zu measurements\n", results->ledger.entries().size());
+  std::printf("continuing after %zu measurements\n", results->ledger.entries().size());
   return Begun{std::move(*results), std::move(*journal)};
 }
 
@@ -109,7 +109,7 @@ void show(const Plan& plan, const Entry& entry) {
   std::fflush(stdout);
 }
 
-// Off the CPUs that are measured, as far as possible; nodes get all of them back.
+// Moves lnet-pin off the measured CPUs as far as possible; nodes get all of them back.
 void stand_aside(const std::vector<unsigned>& cpus) {
   if (cpus.empty()) return;
   cpu_set_t set;
@@ -147,7 +147,7 @@ void hear_signals() {
   action.sa_flags = SA_RESTART;
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
     (void)::sigaction(number, &action, nullptr);
-  (void)::signal(SIGPIPE, SIG_IGN);  // a node that has ended says so by itself
+  (void)::signal(SIGPIPE, SIG_IGN);  // an ended node is detected otherwise
 }
 
 bool is_stopped() {
@@ -161,7 +161,7 @@ int run_sweep(const CommandLine& line) {
   if (!changes) return complain(changes.error().what);
   if (!(*changes)->empty()) {
     for (const std::string& each : (*changes)->list())
-      std::printf("an earlier run has left: %s\n", each.c_str());
+      std::printf("left by an earlier run: %s\n", each.c_str());
     for (const std::string& each : (*changes)->restore())
       std::fprintf(stderr, "lnet-pin: not restored: %s\n", each.c_str());
   }

@@ -8,7 +8,7 @@ namespace plnet::pin {
 
 [[nodiscard]] int run_sweep(const CommandLine& line);
 
-// From here on Ctrl-C and its like are only remembered.
+// From now on Ctrl-C and similar signals are only recorded.
 void hear_signals();
 [[nodiscard]] bool is_stopped();
 

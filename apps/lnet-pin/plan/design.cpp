@@ -28,7 +28,7 @@ std::size_t differing(const Levels& one, const Levels& other) {
   return count;
 }
 
-// Takes the combination with most pairs that are still missing, until none is.
+// Repeatedly takes the combination with most missing pairs, until no pair is missing.
 std::vector<Levels> covering(const std::vector<Levels>& possible) {
   std::set<Pair> missing;
   std::set<std::pair<std::size_t, std::size_t>> levels;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which combinations of levels a design measures.
+// Chooses the combinations of levels that a design measures.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace plnet::pin {
 
 using Levels = std::vector<std::size_t>;
 
-// Combinations of factors with so many levels each; the last factor changes first. The product is
-// bounded by the caller.
+// All combinations of factors with these numbers of levels; the last factor changes first. The
+// caller bounds the product.
 [[nodiscard]] std::vector<Levels> all_combinations(const std::vector<std::size_t>& counts);
 
 // The part of `possible` that a design measures; its first combination is the baseline:

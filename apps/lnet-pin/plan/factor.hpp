@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The things that a sweep varies, with the words that their levels may be.
+// The factors of a sweep, with the valid words of their levels.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ enum class FactorKind : std::uint8_t {
 struct FactorRow {
   FactorKind kind;
   std::string_view name;      // in files
-  std::string_view standard;  // its only level unless a file has others
+  std::string_view standard;  // the only level unless a file has others
   std::string_view levels;    // for people
 };
 inline constexpr std::size_t kFactorCount = 12;
@@ -69,7 +69,7 @@ struct Factor {
 [[nodiscard]] const FactorRow& row_of(FactorKind kind);
 [[nodiscard]] std::optional<FactorKind> factor_named(std::string_view name);
 
-// The error: the words can be no level on any machine.
+// The error: the word is no level on any machine.
 [[nodiscard]] Outcome<void> check_level(FactorKind kind, std::string_view level);
 
 }  // namespace plnet::pin

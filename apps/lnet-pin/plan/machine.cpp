@@ -34,7 +34,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// The device's own, or those of its parent: virtio devices are functions of another one.
+// The device's own interrupts, or those of its parent: virtio devices are functions of another one.
 std::vector<unsigned> interrupts_of(const fs::path& device) {
   auto names = names_in(device / "msi_irqs");
   if (names.empty()) names = names_in(device / "../msi_irqs");
@@ -77,7 +77,7 @@ void read_governors(const fs::path& root, Machine& machine) {
     machine.governors.push_back(word);
 }
 
-// --- JSON, from a file that somebody may have edited ---
+// --- JSON, from a file that may have been edited ---
 
 template <class T>
 T number_in(const Json& json, const char* key, T low, T high) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The machine that placements are made for: its topology, its network cards and the CPUs that its
-// kernel keeps tasks away from.
+// The machine to place nodes on: its topology, its network cards and its isolated CPUs.
 #pragma once
 
 #include <string>
@@ -31,16 +30,17 @@ struct Machine {
   runtime::Topology topology{};
   std::vector<Nic> nics{};
   std::vector<unsigned> isolated{};      // isolcpus= and nohz_full=
-  std::vector<std::string> governors{};  // that can be set; empty: none can
+  std::vector<std::string> governors{};  // that can be set; empty: none
 
   [[nodiscard]] const Nic* find_nic(std::string_view name) const;
 };
 
-// `root`: of /proc and /sys; "" but for tests. Of a description or a file the cards are not known.
+// `root`: of /proc and /sys; "" except in tests. Descriptions and files have no information about
+// cards.
 [[nodiscard]] Outcome<Machine> read_machine(const runtime::MachineSource& source,
                                             const std::string& root);
 
-// For journals. The error says which part of a document is none.
+// For journals. The error names the invalid part of a document.
 [[nodiscard]] Json json_of(const Machine& machine);
 [[nodiscard]] Outcome<Machine> machine_of(const Json& json);
 

@@ -54,7 +54,7 @@ Threads spread(Threads threads) {
       nodes[thread->numa_node].emplace_back(cores_in_cache[{thread->numa_node, thread->l3}]++,
                                             thread->core);
   }
-  std::map<unsigned, std::size_t> rank;  // of a core within its node
+  std::map<unsigned, std::size_t> rank;  // rank of a core within its node
   for (auto& [node, cores] : nodes) {
     std::ranges::sort(cores);
     for (std::size_t i = 0; i < cores.size(); ++i)
@@ -76,7 +76,7 @@ Outcome<std::vector<unsigned>> listed_cpus(std::string_view word, std::size_t wa
                      fmt::format("CPU {}: this machine has CPUs {}", cpu, topology.cpu_list()));
     }
     if (!thread->allowed())
-      return failure(Errc::kNotPermitted, fmt::format("CPU {} is not for this process", cpu));
+      return failure(Errc::kNotPermitted, fmt::format("this process may not use CPU {}", cpu));
   }
   if (cpus.size() != wanted) {
     return failure(Errc::kInvalid, fmt::format("CPUs {} are {}, but there are {} shards", word,
@@ -105,7 +105,7 @@ Outcome<std::vector<unsigned>> choose_cpus(const Choice& choice, const Machine& 
   return cpus;
 }
 
-// Descriptions of machines name nodes without sizes.
+// Descriptions of machines have nodes without sizes.
 bool has_memory(const runtime::NumaNode& node, const Topology& topology) {
   const auto knows = [](const runtime::NumaNode& each) { return each.memory_bytes > 0; };
   return node.allowed && (knows(node) || std::ranges::none_of(topology.nodes, knows));
@@ -131,7 +131,7 @@ Outcome<unsigned> memory_node(std::string_view word, unsigned cpu, const Topolog
                                                             : distance(node) > distance(*best));
     if (better) best = &node;
   }
-  if (best == nullptr) return 0U;  // no memory is known of: the node's own default
+  if (best == nullptr) return 0U;  // no memory is known: use the node's own default
   if (word == "remote" && best->node == from)
     return failure(Errc::kNotFound, "memory remote: this machine has one NUMA node with memory");
   return best->node;
@@ -145,7 +145,7 @@ Outcome<void> place_queues(std::string_view word, const Machine& machine,
   for (const std::string& name : interfaces) {
     const Nic* const nic = machine.find_nic(name);
     if (nic == nullptr)
-      return failure(Errc::kNotFound, fmt::format("nic queues: there is no card '{}'", name));
+      return failure(Errc::kNotFound, fmt::format("nic queues: no card '{}'", name));
     if (word != "spread") {
       const auto queues = list_of(word);
       if (queues.back() >= nic->queues) {

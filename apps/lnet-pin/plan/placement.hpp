@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One way to place a node on a machine, and how it is made from levels of the factors.
+// A placement of a node on a machine, and its construction from levels of the factors.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 namespace plnet::pin {
 
 struct PinnedCpt {
-  std::vector<unsigned> cpus{};  // of its shards, in their order
+  std::vector<unsigned> cpus{};  // of its shards, in order
   unsigned memory_node = 0;
   std::map<std::string, std::vector<unsigned>> nic_queues{};
 
@@ -24,18 +24,18 @@ struct PinnedCpt {
 
 struct Placement {
   std::vector<std::size_t> levels{};             // of each factor of the sweep
-  std::vector<std::vector<std::size_t>> same{};  // levels that come to the same on this machine
+  std::vector<std::vector<std::size_t>> same{};  // levels with the same effect on this machine
   std::vector<PinnedCpt> cpts{};
   std::string idle = "auto";
-  std::optional<std::vector<unsigned>> interrupt_cpus{};  // nothing: they stay where they are
+  std::optional<std::vector<unsigned>> interrupt_cpus{};  // nothing: unchanged
   std::string governor = "keep";
   std::string hugepages = "keep";
   bool sides_apart = false;
   bool busy_neighbour = false;
 
-  // CPUs of all its shards, in their order, doubles included.
+  // CPUs of all its shards, in order, with duplicates.
   [[nodiscard]] std::vector<unsigned> cpus() const;
-  // How many hardware cores its shards are on.
+  // Number of cores with shards.
   [[nodiscard]] std::size_t cores(const runtime::Topology& topology) const;
   bool operator==(const Placement&) const = default;
 };
@@ -43,13 +43,13 @@ struct Placement {
 // A placement's number in its plan, "p3".
 [[nodiscard]] std::string name_of_placement(std::size_t index);
 
-// "CPUs 0-1 | 2-3, memory node 0 | 1, idle busy": what differs from the standard only.
+// "CPUs 0-1 | 2-3, memory node 0 | 1, idle busy": only differences from the standard.
 [[nodiscard]] std::string text_of(const Placement& placement);
 
-// As a list that a node plans with.
+// As a request of an explicit list.
 [[nodiscard]] runtime::CptPlanRequest request_of(const Placement& placement);
 
-// Levels by words, for each kind its own.
+// The word of each factor's level.
 struct Choice {
   std::array<std::string_view, kFactorCount> words{};
 
@@ -59,8 +59,8 @@ struct Choice {
   }
 };
 
-// `interfaces`: those whose queues and interrupts are placed. The error: this machine has no such
-// placement.
+// `interfaces`: the interfaces whose queues and interrupts are placed. The error: this machine has
+// no such placement.
 [[nodiscard]] Outcome<Placement> place(const Choice& choice, const Machine& machine,
                                        const std::vector<std::string>& interfaces);
 

@@ -17,7 +17,7 @@ namespace plnet::pin {
 namespace {
 
 constexpr std::size_t kSetsTriedMax = 200'000;  // of CPUs, for `cores: each`
-// Start of the nodes, session, end: seen on small machines.
+// Start of the nodes, session, end: measured on small machines.
 constexpr auto kAround = std::chrono::milliseconds(3500);
 
 const Factor* find(const Sweep& sweep, FactorKind kind) {
@@ -34,7 +34,7 @@ Choice choice_of(const Sweep& sweep, const Levels& levels) {
   return choice;
 }
 
-// The number of a factor that does not vary; nothing: it does.
+// The constant number of a factor; nothing: it varies.
 std::optional<unsigned> fixed(const Sweep& sweep, FactorKind kind) {
   const Factor* const factor = find(sweep, kind);
   if (factor == nullptr) return whole_number<unsigned>(row_of(kind).standard);
@@ -114,7 +114,7 @@ Outcome<void> expand_each(Sweep& sweep, const Machine& machine, std::span<const 
 Outcome<std::vector<unsigned>> other_cpus(const Sweep& sweep, const Machine& machine) {
   const auto cpus = usable_cpus(machine);
   if (cpus.empty()) return failure(Errc::kNotFound, "this process may use no CPU of the machine");
-  if (!sweep.hosts.empty()) return std::vector<unsigned>{};  // theirs are on other machines
+  if (!sweep.hosts.empty()) return std::vector<unsigned>{};  // their CPUs are on other machines
   if (sweep.others.empty()) return std::vector{cpus.back()};
   for (const unsigned cpu : sweep.others) {
     if (std::ranges::find(cpus, cpu) == cpus.end()) {
@@ -125,7 +125,7 @@ Outcome<std::vector<unsigned>> other_cpus(const Sweep& sweep, const Machine& mac
   return sweep.others;
 }
 
-// Combinations that exist here; the plan gets the others with their reason.
+// Combinations that exist on this machine; the plan lists the others with their reason.
 std::vector<Levels> possible_levels(Plan& plan, const Machine& machine) {
   std::vector<std::size_t> counts;
   counts.reserve(plan.sweep.factors.size());
@@ -143,7 +143,7 @@ std::vector<Levels> possible_levels(Plan& plan, const Machine& machine) {
 }
 
 void add_notes(Plan& plan, const Machine& machine) {
-  if (!machine.topology.live) plan.notes.emplace_back("made for a machine that is not this one");
+  if (!machine.topology.live) plan.notes.emplace_back("made for another machine");
   std::size_t shared = 0;
   for (const Placement& placement : plan.placements) {
     const auto cpus = placement.cpus();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The placements of a sweep on a machine, each once.
+// The placements of a sweep on a machine, without duplicates.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace plnet::pin {
 
-// More than a night has time for, and as many as a page can show.
+// More than fit into a night; also the limit of a readable page.
 inline constexpr std::size_t kPlacementsMax = 512;
 inline constexpr std::size_t kCombinationsMax = 4096;  // of levels
 
@@ -20,7 +20,7 @@ struct LeftOut {
 };
 
 struct Plan {
-  Sweep sweep{};                        // factors with every level that there is
+  Sweep sweep{};                        // with all levels of all factors
   std::vector<unsigned> others{};       // CPUs of the other nodes
   std::vector<Placement> placements{};  // the first one is the baseline
   std::vector<LeftOut> left_out{};
@@ -35,11 +35,11 @@ struct Plan {
 // The error: nothing is left to measure, or too much.
 [[nodiscard]] Outcome<Plan> make_plan(Sweep sweep, const Machine& machine);
 
-// How long a number of measurements takes: start, warm-up, measurement, end.
+// Duration of a number of measurements: start, warm-up, measurement, end.
 [[nodiscard]] Duration time_of(const Plan& plan, std::size_t measurements);
 
-// Changes with everything that a result depends on but the machine: a sweep whose journal has
-// another one was made by another version, or of another file.
+// Changes with all inputs of a result except the machine: a journal with another fingerprint was
+// made by another version, or from another file.
 [[nodiscard]] std::string fingerprint_of(const Plan& plan);
 
 [[nodiscard]] std::string text_of(const Plan& plan, const Machine& machine, bool draw);

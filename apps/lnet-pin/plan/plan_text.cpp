@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan for people and for programs.
+// A plan as text and as JSON.
 #include <chrono>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace plnet::pin {
 namespace {
 
-constexpr std::size_t kShownMax = 20;  // of what was left out
+constexpr std::size_t kShownMax = 20;  // of the omitted ones
 
 double minutes_of(Duration duration) {
   return std::chrono::duration<double, std::ratio<60>>(duration).count();

@@ -145,7 +145,7 @@ class SweepReader {
     if (node.kind == NodeKind::kScalar) return {&node, 1};
     return {};
   }
-  // One word alone, or a list of them.
+  // A single word, or a list.
   MappingKey words(std::string_view name, std::vector<std::string>& out, std::size_t most,
                    std::string_view more) {
     return {name, [this, &out, most, more](const YamlNode& node) {
@@ -219,7 +219,7 @@ class SweepReader {
       if (!known) {
         wrong(item, known.error().what);
       } else if (std::ranges::find(factor.levels, item.text) != factor.levels.end()) {
-        wrong(item, fmt::format("level '{}' is there twice", item.text));
+        wrong(item, fmt::format("level '{}' is listed twice", item.text));
       } else {
         factor.levels.push_back(item.text);
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sweep as its file says it: which node is placed, what is varied, how it is measured.
+// A sweep as read from its file: the node to place, the factors, the measurement.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ inline constexpr std::array<Role, 3> kRoles{Role::kClient, Role::kServer, Role::
 enum class Design : std::uint8_t { kFull, kFractional, kOneFactor };
 [[nodiscard]] std::string_view text_of(Design design);
 
-// The traffic. With a router it passes from the client's network to the server's.
+// The traffic. With a router it flows from the client's network to the server's.
 struct Workload {
   bool routed = false;
   std::vector<std::string> networks{"tcp"};  // of the client's side, of the server's
@@ -41,11 +41,11 @@ struct Workload {
   bool operator==(const Workload&) const = default;
 };
 
-// Another host than this one. Without any, all nodes are in namespaces of this machine.
+// A host other than this one. Without any, all nodes are in namespaces of this machine.
 struct RemoteHost {
   std::string on{};                      // "ssh:HOST", "slurm:JOB:HOST"; "": here
-  std::vector<std::string> addresses{};  // of its NIs: one, or of a router one for each side
-  // Keys of its named NICs by their section below `plnet:`, as they are.
+  std::vector<std::string> addresses{};  // of its NIs: one, or for a router one for each side
+  // Keys of its named NICs by their section below `plnet:`, unchanged.
   std::map<std::string, std::map<std::string, std::string>, std::less<>> nics{};
 
   bool operator==(const RemoteHost&) const = default;
@@ -57,16 +57,16 @@ struct Sweep {
   Role measured = Role::kServer;
   Workload workload{};
   std::vector<unsigned> others{};         // CPUs of the other nodes; empty: the last one
-  std::vector<std::string> interfaces{};  // whose queues and interrupts are placed
+  std::vector<std::string> interfaces{};  // interfaces whose queues and interrupts are placed
   std::vector<Factor> factors{};          // those with levels of their own
   Design design = Design::kFull;
   std::map<Role, RemoteHost> hosts{};
-  unsigned rounds_min = 7;  // one comparison needs so many
+  unsigned rounds_min = 7;  // minimum for one comparison
   unsigned rounds_max = 20;
   double confidence = 0.95;
   double precision_percent = 2;
   Duration budget = std::chrono::hours(1);
-  double steal_max_percent = 2;  // more, and the round is made again
+  double steal_max_percent = 2;  // above this, the round is repeated
 
   bool operator==(const Sweep&) const = default;
 };
@@ -74,13 +74,13 @@ struct Sweep {
 inline constexpr unsigned kRoundsMax = 1000;
 inline constexpr std::size_t kSweepBytesMax = std::size_t{1} << 20U;
 
-// The NICs of networks of that type, such as "tcp1"; null: `lnet-pin` knows none.
+// The NICs of networks of that type, such as "tcp1"; null: not supported.
 [[nodiscard]] const node::LabNic* lab_nic_of(std::string_view network);
 
 // Errors name the file, the line and the column.
 [[nodiscard]] Outcome<Sweep> read_sweep(std::string_view text, std::string_view file_name);
 
-// A first sweep for this number of CPUs: what `lnet-pin run` does without a file.
+// A first sweep for this number of CPUs: the default of `lnet-pin run` without a file.
 [[nodiscard]] std::string default_sweep(std::size_t cpus);
 
 }  // namespace plnet::pin

@@ -52,7 +52,7 @@ class Labels {
   }
 
  private:
-  // The relation of two nodes, which an exchange must keep.
+  // The relation of two nodes, which an exchange must preserve.
   [[nodiscard]] std::string relation(std::size_t a, std::size_t b) const {
     std::set<unsigned> packages;
     std::set<int> caches;
@@ -73,7 +73,7 @@ class Labels {
                        same_package ? "p" : "", same_cache ? "c" : "");
   }
 
-  // Orders of nodes that no label can tell from the given one, in the machine without a placement.
+  // Permutations of nodes that preserve all labels of the machine without a placement.
   [[nodiscard]] std::vector<Order> exchanges() const {
     const std::size_t count = nodes_.size();
     std::vector<std::vector<std::string>> relations(count, std::vector<std::string>(count));
@@ -121,7 +121,8 @@ class Labels {
     return labels;
   }
 
-  // Caches of cores of hardware threads, each level sorted. `placed`: with what is placed there.
+  // The caches, cores and hardware threads of a node, each level sorted. `placed`: including the
+  // placement.
   [[nodiscard]] std::string node_label(std::size_t index, const Order& cpts, bool placed) const {
     std::map<int, std::map<unsigned, std::vector<std::string>>> caches;
     for (const HardwareThread& thread : machine_.topology.threads) {

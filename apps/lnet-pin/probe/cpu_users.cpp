@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kProcessesMax = 100'000;
 constexpr unsigned kKernelThreadFlag = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
 constexpr int kFlagsField = 6;                      // of /proc/PID/stat, counted behind the name
-// Each CPU has its own.
+// Threads that exist on each CPU.
 constexpr std::array<std::string_view, 7> kEverywhere{
     "ksoftirqd/", "migration/", "cpuhp/", "idle_inject/", "kworker/", "rcu", "watchdog/"};
 
@@ -45,7 +45,7 @@ void add_interrupts(const fs::path& root, std::size_t cpus, std::map<unsigned, C
     const std::size_t begin = line.find_first_not_of(' ');
     if (colon == std::string::npos || begin >= colon) continue;
     const auto number = whole_number<unsigned>(std::string_view(line).substr(begin, colon - begin));
-    if (!number) continue;  // the local timer and such: every CPU has them
+    if (!number) continue;  // per-CPU interrupts such as the local timer
     const auto list = runtime::parse_number_list(
         line_of(root / fmt::format("proc/irq/{}/effective_affinity_list", *number)),
         runtime::kMaxCpus);

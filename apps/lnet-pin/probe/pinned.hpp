@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Code on a CPU of one's choice, timed.
+// Runs code on a given CPU.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,11 @@ using Seconds = std::chrono::duration<double>;
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// This thread, from here on. False: it may not run there.
+// Pins this thread. False: not permitted on that CPU.
 [[nodiscard]] bool bind_to_cpu(unsigned cpu);
 
-// On threads of their own, both at once; false: one of them may not run there, and neither has.
+// On new threads, the second function runs both at once; false: one CPU is not permitted, and
+// nothing has run.
 [[nodiscard]] bool run_on(unsigned cpu, const std::function<void()>& work);
 [[nodiscard]] bool run_on_both(unsigned one, const std::function<void()>& work, unsigned other,
                                const std::function<void()>& other_work);

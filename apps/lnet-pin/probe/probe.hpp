@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Properties of a machine that matter to pollers, measured.
+// Measured properties of a machine that matter to pollers.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 namespace plnet::pin {
 
 struct ProbeSetup {
-  double seconds = 60;  // in all, roughly
-  std::string root{};   // of /proc and /sys; "" but for tests
+  double seconds = 60;  // approximate total
+  std::string root{};   // of /proc and /sys; "" except in tests
 };
 
 struct MemoryRow {
@@ -26,9 +26,9 @@ struct MemoryRow {
 struct CpuRow {
   unsigned cpu = 0;
   double ghz = 0;
-  double busy_ghz = 0;  // while the others compute as well
+  double busy_ghz = 0;  // while all others compute as well
   double system_call_ns = 0;
-  double wake_up_ns = 0;  // by another CPU, the first one that is not this one
+  double wake_up_ns = 0;  // by another CPU, the first other one
   Noise noise{};
   double steal_percent = 0;  // over the whole probe
   std::string governor{};
@@ -36,7 +36,7 @@ struct CpuRow {
 
 struct Probe {
   Machine machine{};
-  std::vector<unsigned> cpus{};  // that were measured, in the order of rows and columns
+  std::vector<unsigned> cpus{};  // the measured ones, in the order of rows and columns
   std::vector<std::vector<double>> line_ns{};  // 0: not measured
   std::vector<MemoryRow> memory{};
   std::vector<CpuRow> rows{};

@@ -16,7 +16,7 @@ std::string_view name_of_pages(Pages pages) {
   return pages == Pages::kHuge ? "huge" : "small";
 }
 
-// Times on a busy machine have many digits; whole numbers keep the columns apart.
+// Times on a busy machine have many digits; without decimals the columns stay apart.
 std::string nanoseconds(double value) {
   constexpr double kShownWhole = 100'000;
   if (value <= 0) return "-";

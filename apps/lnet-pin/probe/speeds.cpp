@@ -26,8 +26,9 @@ constexpr double kMicro = 1e6;
 constexpr std::size_t kLine = 64;
 constexpr double kMebibyte = 1048576;
 constexpr unsigned kRoundTrips = 200;     // of a cache line, in a round
-constexpr unsigned kWaitSpins = 100'000;  // then let others run: both may share a CPU
-constexpr double kInterruption = 10e-6;  // longer between two looks at the clock: somebody else ran
+constexpr unsigned kWaitSpins = 100'000;  // then yield: both threads may share a CPU
+constexpr double kInterruption = 10e-6;  // a longer time between two readings of the clock: another
+                                         // thread ran
 
 struct alignas(2 * kLine) SharedLine {
   std::atomic<std::uint64_t> turn{0};
@@ -42,7 +43,7 @@ void await(const SharedLine& line, std::uint64_t wanted) {
   }
 }
 
-// Memory on one node, given back at the end.
+// Memory on one node, released at the end.
 class NodeMemory {
  public:
   NodeMemory(std::size_t bytes, unsigned node, Pages pages) : bytes_(bytes) {
@@ -55,7 +56,7 @@ class NodeMemory {
     constexpr unsigned kBits = 8 * sizeof(unsigned long);
     if (node / kBits >= mask.size()) return;
     mask[node / kBits] = 1UL << (node % kBits);
-    // A kernel without NUMA has one node, and nothing to bind.
+    // A kernel without NUMA has one node, and binding is unnecessary.
     const long done =
         ::syscall(SYS_mbind, base_, bytes, MPOL_BIND, mask.data(), mask.size() * kBits, 0);
     bound_ = done == 0 || (errno == ENOSYS && node == 0);
@@ -77,7 +78,7 @@ class NodeMemory {
   bool bound_ = false;
 };
 
-// Each line names the next one, in one cycle through all of them.
+// Each line points to the next one, in one cycle through all of them.
 void lay_chain(std::span<std::uint64_t> words) {
   constexpr std::size_t kStep = kLine / sizeof(std::uint64_t);
   std::vector<std::uint32_t> order(words.size() / kStep);
@@ -103,7 +104,7 @@ double chase(std::span<const std::uint64_t> words, Seconds time) {
   return best * kNano;
 }
 
-// Block by block, so that an interruption spoils one of them only.
+// Block by block, so that an interruption affects only one of them.
 double stream(std::span<const std::uint64_t> words, Seconds time) {
   constexpr std::size_t kBlock = (std::size_t{1} << 20U) / sizeof(std::uint64_t);
   double best = 0;
@@ -226,7 +227,7 @@ std::optional<double> clock_ghz(unsigned cpu, Seconds time) {
       std::uint64_t value = 1;  // NOLINT(misc-const-correctness): the assembly changes it
       const double begin = now_seconds();
       for (unsigned i = 0; i < kAdditions; i += 8) {
-        // A chain that no compiler can shorten; the loop's own counting runs beside it.
+        // A dependency chain that no compiler can shorten; the loop's counter runs in parallel.
         asm volatile(
 #if defined(__x86_64__)
             "add %0, %0\n add %0, %0\n add %0, %0\n add %0, %0\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The single measurements of a probe. Each takes as long as it is told, roughly; nothing: the CPU
-// or the memory node is not for this process.
+// The single measurements of a probe. Each takes roughly the given time; nothing: this process may
+// not use the CPU or the memory node.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace plnet::pin {
 
-// Nanoseconds until a cache line that one core has written is seen by the other. The best of
-// several rounds: others on the machine can only add to it.
+// Nanoseconds until one core sees a cache line written by the other. The minimum of several rounds,
+// since other load can only add to it.
 [[nodiscard]] std::optional<double> line_latency_ns(unsigned one, unsigned other, Seconds time);
 
 struct MemorySpeed {
-  double latency_ns = 0;  // of a load that no cache can answer or foresee
+  double latency_ns = 0;  // of a load that no cache can serve or predict
   double read_mibps = 0;  // one core, sequential
 };
 enum class Pages : std::uint8_t { kSmall, kHuge };
-// A buffer on that node, touched by that CPU. Huge pages are asked for, not reserved.
+// A buffer on that node, used by that CPU. Huge pages are requested, not reserved.
 [[nodiscard]] std::optional<MemorySpeed> memory_speed(unsigned cpu, unsigned node, Pages pages,
                                                       std::size_t bytes, Seconds time);
 
@@ -28,12 +28,12 @@ enum class Pages : std::uint8_t { kSmall, kHuge };
 // Nanoseconds from one thread's write to an eventfd until the other one, asleep, runs.
 [[nodiscard]] std::optional<double> wake_up_ns(unsigned one, unsigned other, Seconds time);
 
-// A chain of additions, each of one cycle: the clock that the core really has, in GHz.
+// A chain of additions of one cycle each: the real clock of the core, in GHz.
 [[nodiscard]] std::optional<double> clock_ghz(unsigned cpu, Seconds time);
 
 struct Noise {
-  double lost_percent = 0;  // of the time, to anybody else
-  double longest_us = 0;    // at a stretch
+  double lost_percent = 0;  // of the time, to other threads
+  double longest_us = 0;    // longest interruption
 };
 [[nodiscard]] std::optional<Noise> noise_of(unsigned cpu, Seconds time);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A placement in the words of a kernel node. Checked against lustre-release 2.17:
+// A placement as settings of a kernel node. Checked against lustre-release 2.17:
 // lnet/lnet/lib-cpt.c: cfs_cpt_table_create_pattern(); lnet/klnds/socklnd/socklnd_cb.c:
 // ksocknal_scheduler(); lnet/klnds/o2iblnd/o2iblnd_cb.c: kiblnd_scheduler(): their threads are
 // bound to CPTs.

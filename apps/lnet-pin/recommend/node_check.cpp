@@ -108,7 +108,8 @@ std::vector<Finding> check_results(const Placement& placement, const Machine& ma
     each.interrupt_cpus.reset();
     each.governor = each.hugepages = "keep";
     each.sides_apart = false;
-    if (each.idle == "auto") each.idle = placement.idle;  // the node says what it came to
+    // the node reports the policy that it chose
+    if (each.idle == "auto") each.idle = placement.idle;
     return symmetry_key(each, results.machine, results.plan.others);
   };
   const std::string own = key_of(placement);
@@ -117,7 +118,7 @@ std::vector<Finding> check_results(const Placement& placement, const Machine& ma
     const PlacementResult& each = figures.results[i];
     const Placement& measured = results.plan.placements[each.placement];
     if (measured.busy_neighbour || key_of(measured) != own) continue;
-    // The recommended one need not be the first: a difference may not be certain yet.
+    // The recommended one need not have the best figure, if the difference is not certain.
     const bool worse = row_of(aim).higher_is_better ? each.interval.high < choice->interval.low
                                                     : each.interval.low > choice->interval.high;
     findings.push_back(
@@ -128,7 +129,7 @@ std::vector<Finding> check_results(const Placement& placement, const Machine& ma
                             each.interval.high, choice->interval.estimate)});
     return findings;
   }
-  findings.push_back({false, "the node's placement is none of those that were measured"});
+  findings.push_back({false, "the node's placement was not measured"});
   return findings;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A running node's placement against the machine that it is on, and against earlier results.
+// Checks a running node's placement against its machine, and against earlier results.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace plnet::pin {
 
-// From the answer to `cpt show`. The error: it is none.
+// From the answer to `cpt show`. The error: the answer is invalid.
 [[nodiscard]] Outcome<Placement> placement_of(const Json& cpt_show);
 
 struct Finding {
-  bool bad = false;  // else only worth knowing
+  bool bad = false;  // else only informative
   std::string text;
 };
 
-// Findings about the CPUs of its shards and their other users. `root`: of /proc and /sys; "" but
-// for tests.
+// Findings about the CPUs of its shards and their other users. `root`: of /proc and /sys; "" except
+// in tests.
 [[nodiscard]] std::vector<Finding> check_placement(const Placement& placement,
                                                    const Machine& machine, const std::string& root);
 

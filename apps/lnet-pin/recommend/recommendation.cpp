@@ -38,7 +38,7 @@ Outcome<Recommendation> recommend(const Results& results, const Analysis& analys
                                row.name, known.empty() ? "none" : known));
   }
   const auto worth = [&](const PlacementResult& each) {
-    // A neighbour that computes is a disturbance to be measured, nothing to recommend.
+    // A neighbour that computes is a disturbance for measurement, never recommended.
     return !results.plan.placements[each.placement].busy_neighbour &&
            (each.placement == 0 || is_better(each.versus, row.higher_is_better));
   };

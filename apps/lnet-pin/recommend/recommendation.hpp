@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The best placement of a sweep for an aim, and what it is expected to gain.
+// The best placement of a sweep for an aim, with its expected gain.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ struct Recommendation {
   Aim aim = Aim::kThroughput;
   std::size_t placement = 0;
   Interval interval{};  // of the aim
-  Comparison versus{};  // the baseline; of no meaning for the baseline itself
-  // Placements that no difference was seen to: any of them will do.
+  Comparison versus{};  // with the baseline; meaningless for the baseline itself
+  // Placements without a visible difference: each of them is equally good.
   std::vector<std::size_t> as_good{};
 };
 
-// A placement counts as better than the baseline only if a difference was seen. Without one the
+// A placement counts as better than the baseline only if a difference is visible. Otherwise the
 // baseline is recommended. The error: there are no figures for this aim.
 [[nodiscard]] Outcome<Recommendation> recommend(const Results& results, const Analysis& analysis,
                                                 Aim aim);
@@ -26,10 +26,10 @@ struct Recommendation {
 [[nodiscard]] std::string node_yaml(const Results& results, const Recommendation& choice);
 // The same for a node with the kernel's LNet: module options and commands.
 [[nodiscard]] std::string kernel_settings(const Results& results, const Recommendation& choice);
-// Reasons only: "p3 …, +12.1 % (10.3 to 13.9) over the baseline".
+// The reasons only: "p3 …, +12.1 % (10.3 to 13.9) over the baseline".
 [[nodiscard]] std::string reason_of(const Results& results, const Recommendation& choice);
 
-// The kernel's cpu_pattern for these CPTs. The error: it cannot say that.
+// The kernel's cpu_pattern for these CPTs. The error: no pattern can express them.
 [[nodiscard]] Outcome<std::string> cpu_pattern_of(const Placement& placement);
 
 }  // namespace plnet::pin

@@ -32,7 +32,7 @@ std::optional<double> value_of(const Figures& figures, Aim aim, const Workload& 
   return std::nullopt;
 }
 
-// By placement, then round; nothing where there is no figure.
+// By placement, then round; nothing for a missing figure.
 using Table = std::vector<std::vector<std::optional<double>>>;
 
 Table table_of(const Results& results, Aim aim) {
@@ -73,7 +73,7 @@ PlacementResult result_of(const Table& table, std::size_t placement, const Boots
   return result;
 }
 
-// Effects need rounds in which every placement has a figure; those that hardly ever have one are
+// Effects need rounds in which every placement has a figure; placements that rarely have one are
 // left out.
 void add_effects(const Results& results, const Table& table, const Bootstrap& how,
                  AimAnalysis& analysis) {
@@ -96,7 +96,7 @@ void add_effects(const Results& results, const Table& table, const Bootstrap& ho
     for (const std::size_t round : rounds) {
       if (const auto& figure = table[i][round]) treatment.figures.push_back(*figure);
     }
-    // Levels that come to the same placement have the same figures.
+    // Levels with the same placement have the same figures.
     for (const auto& same : results.plan.placements[i].same)
       treatments.push_back({same, treatment.figures});
     treatments.push_back(std::move(treatment));

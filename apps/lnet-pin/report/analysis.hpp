@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The statistics of a journal, for each aim that a placement can be chosen by.
+// The statistics of a journal, for each aim of choosing a placement.
 #pragma once
 
 #include <array>
@@ -42,9 +42,9 @@ struct PlacementResult {
 
 struct AimAnalysis {
   Aim aim = Aim::kThroughput;
-  std::vector<PlacementResult> results{};  // the best one first; those with a figure
+  std::vector<PlacementResult> results{};  // those with a figure, best first
   Effects effects{};
-  std::size_t effect_rounds = 0;  // that all of these placements have
+  std::size_t effect_rounds = 0;  // common to all of these placements
 
   [[nodiscard]] const PlacementResult* find(std::size_t placement) const;
 };
@@ -58,7 +58,7 @@ struct Analysis {
   [[nodiscard]] const AimAnalysis* find(Aim aim) const;
 };
 
-// The same results give the same analysis, on any number of threads.
+// Equal results give an equal analysis, with any number of threads.
 [[nodiscard]] Analysis analyse(const Results& results, unsigned resamples = Bootstrap{}.resamples);
 
 // Pings count messages, transfers count bytes.

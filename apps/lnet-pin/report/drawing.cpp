@@ -64,7 +64,7 @@ namespace {
 
 using runtime::HardwareThread;
 
-// Told apart also by those who do not see all colours.
+// Distinguishable with impaired colour vision.
 constexpr std::array<const char*, 8> kCptColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                  "#a06a00", "#2a7fae", "#7f5539", "#606060"};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A probe as one page that loads nothing: the topology, heat maps, tables.
+// A probe as one self-contained page: the topology, heat maps, tables.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace plnet::pin {
 
 [[nodiscard]] std::string html_of(const Probe& probe);
 
-// probe.txt, .json and .html in a folder, which is made if it is not there.
+// Writes probe.txt, .json and .html in a folder, which is created if missing.
 [[nodiscard]] Outcome<void> write_probe(const Probe& probe, const std::string& folder);
 
 }  // namespace plnet::pin

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The results of a sweep for people and for programs.
+// The results of a sweep as text and as data.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace plnet::pin {
 [[nodiscard]] Json json_of(const Results& results, const Analysis& analysis);
 // A line for each measurement.
 [[nodiscard]] std::string csv_of(const Results& results);
-// One page that loads nothing.
+// One self-contained page.
 [[nodiscard]] std::string html_of(const Results& results, const Analysis& analysis);
 
-// report.txt, .json, .csv and .html; each is whole or not there.
+// report.txt, .json, .csv and .html; each is complete or absent.
 [[nodiscard]] Outcome<void> write_report(const Results& results, const std::string& folder);
 
-// "+3.1 % (0.5 to 5.9)", or that no difference was seen and how large one would have been.
+// "+3.1 % (0.5 to 5.9)", or that no difference is visible and the size of a detectable one.
 [[nodiscard]] std::string text_of(const Comparison& comparison);
 [[nodiscard]] std::string percent_text(const Interval& percent);
 // "harness: 0.40 % of the placed node's CPU time"

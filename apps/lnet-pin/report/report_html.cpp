@@ -14,7 +14,7 @@ namespace {
 
 using run::html_escaped;
 
-// Beyond that a page is slow to load and nobody looks at all of them.
+// With more, a page is slow to load and hard to read.
 constexpr std::size_t kDrawnMax = 64;
 
 std::string cell(std::string_view text, std::optional<double> value = std::nullopt,
@@ -76,7 +76,7 @@ std::string cores_plot(const Results& results, const AimAnalysis& analysis) {
     const auto& placement = results.plan.placements[each.placement];
     const auto cores = static_cast<double>(placement.cores(results.machine.topology));
     const auto at = std::ranges::find(series.points, cores, &run::PlotPoint::x);
-    // The best one comes first.
+    // The best one is first.
     if (at == series.points.end() && cores > 0) {
       series.points.push_back(
           {cores, each.interval.estimate, each.interval.low, each.interval.high});

@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr mode_t kPrivate = 0600;
 constexpr std::size_t kSettingMax = 65536;
-// A record may be damaged, or somebody else's: nothing beyond these is ever written to.
+// A record may be damaged or foreign: only files below these are ever written.
 constexpr std::array<std::string_view, 4> kMayChange{
     "/proc/irq/", "/sys/devices/system/cpu/", "/sys/devices/system/node/", "/sys/kernel/mm/"};
 constexpr std::string_view kNamespacePrefix = "plnet-pin-";
@@ -63,7 +63,7 @@ std::string without_end(std::string text) {
   return text;
 }
 
-// "always [madvise] never": files with a choice show all of it.
+// "always [madvise] never": files with a choice list all values.
 std::string chosen(const std::string& text) {
   const auto open = text.find('[');
   const auto close = text.find(']', open);
@@ -124,7 +124,7 @@ Outcome<void> Changes::read() {
   if (!text) return std::unexpected(text.error());
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
-    // A line that was cut short is of a change that was not made.
+    // An incomplete line belongs to a change that was not made.
     if (lines.eof() && !text->ends_with('\n')) break;
     const Json json = Json::parse(line, nullptr, false);
     const auto text_at = [&json](const char* key) {
@@ -162,7 +162,7 @@ Outcome<void> Changes::add(Entry entry) {
 
 Outcome<void> Changes::set(const std::string& path, std::string_view text) {
   if (!may_change(path))
-    return failure(Errc::kNotPermitted, fmt::format("{} is not for lnet-pin to change", path));
+    return failure(Errc::kNotPermitted, fmt::format("lnet-pin may not change {}", path));
   auto was = read_setting(root_ + path);
   if (!was) return std::unexpected(std::move(was.error()));
   std::string before = chosen(*was);
@@ -199,7 +199,8 @@ std::string Changes::undo(const Entry& entry) const {
   std::error_code error;
   switch (entry.kind) {
     case Kind::kFile: {
-      if (!fs::exists(root_ + entry.name, error)) return "";  // an interrupt that is gone
+      // an interrupt that does not exist any more
+      if (!fs::exists(root_ + entry.name, error)) return "";
       const auto done = write_setting(root_ + entry.name, entry.was);
       return done ? "" : done.error().what;
     }

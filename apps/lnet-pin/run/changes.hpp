@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that a sweep changes on a machine, written down before it is changed: whatever ends
-// the program, the next start or `lnet-pin restore` puts it back.
+// All changes of a sweep on a machine, recorded before they are made: however the program ends, the
+// next start or `lnet-pin restore` undoes them.
 #pragma once
 
 #include <memory>
@@ -18,22 +18,21 @@ inline constexpr std::size_t kChangesBytesMax = std::size_t{16} << 20U;
 
 class Changes {
  public:
-  // Takes the lock of the folder, which is made if it is not there. kBusy: another sweep has it.
-  // `root`: of /proc and /sys; "" but for tests.
+  // Takes the lock of the folder, which is created if missing. kBusy: another sweep holds it.
+  // `root`: of /proc and /sys; "" except in tests.
   [[nodiscard]] static Outcome<std::unique_ptr<Changes>> open(const std::string& folder,
                                                               std::string root);
 
-  // A file of /proc or /sys gets another text. The error names the right that is missing.
+  // Writes text to a file of /proc or /sys. The error names the missing right.
   [[nodiscard]] Outcome<void> set(const std::string& path, std::string_view text);
-  // Are about to be made: a network namespace, a folder in the folder for temporary files.
+  // Record objects before their creation: a network namespace, a folder for temporary files.
   [[nodiscard]] Outcome<void> note_namespace(const std::string& name);
   [[nodiscard]] Outcome<void> note_folder(const std::string& path);
 
   [[nodiscard]] bool empty() const { return entries_.empty(); }
-  // One line for each change that is in force.
+  // One line for each present change.
   [[nodiscard]] std::vector<std::string> list() const;
-  // Undoes all of them, the last one first. What cannot be undone stays on record; complaints say
-  // why.
+  // Undoes all changes, the last one first. Failed ones stay on record; the result has the reasons.
   [[nodiscard]] std::vector<std::string> restore();
   // The same for files of /proc and /sys only: before the next placement.
   [[nodiscard]] std::vector<std::string> restore_files();
@@ -43,7 +42,7 @@ class Changes {
   struct Entry {
     Kind kind;
     std::string name;
-    std::string was;  // of a file
+    std::string was;  // text of a file
   };
 
   Changes(std::string folder, std::string root)
@@ -63,7 +62,7 @@ class Changes {
   std::vector<Entry> entries_{};
 };
 
-// One write of the whole text, as files of /proc and /sys want it.
+// Writes the whole text at once, as files of /proc and /sys require.
 [[nodiscard]] Outcome<void> write_setting(const std::string& path, std::string_view text);
 [[nodiscard]] Outcome<std::string> read_setting(const std::string& path);
 

@@ -87,7 +87,7 @@ Outcome<std::unique_ptr<Child>> Child::start(const ChildPlan& plan) {
 Child::~Child() {
   close_input();
   if (ended()) {
-    (void)::kill(-pid_, SIGKILL);  // of a shell that was killed, its children may be left
+    (void)::kill(-pid_, SIGKILL);  // children of a killed shell may be left
     return;
   }
   (void)::kill(-pid_, SIGKILL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that was started, with a pipe to its standard input and its output in a file. It is in
-// a session of its own: a Ctrl-C is for lnet-pin, which ends it in turn.
+// A started program, with a pipe to its standard input and its output in a file. It has a session
+// of its own, so that Ctrl-C reaches only lnet-pin, which then ends it.
 #pragma once
 
 #include <chrono>
@@ -17,31 +17,31 @@
 
 namespace plnet::pin {
 
-// More of it is not read: nodes and the engine write some kilobytes.
+// Limit of reading: nodes and the engine write some kilobytes.
 inline constexpr std::size_t kOutputMax = std::size_t{64} << 20U;
 
 struct ChildPlan {
-  std::vector<std::string> words{};  // the program is searched in PATH
+  std::vector<std::string> words{};  // the program is found by PATH
   std::string output{};              // a file; "": /dev/null
   std::string errors{};              // a file; "": with the output
-  std::vector<unsigned> cpus{};      // may run there; empty: as this process was started
+  std::vector<unsigned> cpus{};      // CPUs that it may use; empty: those of this process
 };
 
 class Child {
  public:
   [[nodiscard]] static Outcome<std::unique_ptr<Child>> start(const ChildPlan& plan);
-  // Ends it with all that it has started.
+  // Ends it and its children.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // All of it, in time; the pipe holds 64 KiB.
+  // Writes all of it; the pipe holds 64 KiB.
   [[nodiscard]] Outcome<void> write(const std::string& text);
   void close_input() { input_.reset(); }
   void signal(int number) const;
-  // Its status once it has ended: an exit code, or 128 and the number of the signal.
+  // The status after its end: an exit code, or 128 and the number of the signal.
   [[nodiscard]] std::optional<int> ended();
-  [[nodiscard]] double cpu_seconds() const { return cpu_seconds_; }  // once it has ended
+  [[nodiscard]] double cpu_seconds() const { return cpu_seconds_; }  // valid after its end
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
@@ -53,12 +53,12 @@ class Child {
   double cpu_seconds_ = 0;
 };
 
-// A short command, to its end. The error has what it said.
+// Runs a short command to its end. The error has its output.
 [[nodiscard]] Outcome<std::string> run_command(const std::vector<std::string>& words);
 
 // The text of a file that a child has written so far; "" if there is none.
 [[nodiscard]] std::string text_so_far(const std::string& path);
-// Its last line that says something.
+// Its last non-empty line.
 [[nodiscard]] std::string last_line(const std::string& text);
 
 }  // namespace plnet::pin

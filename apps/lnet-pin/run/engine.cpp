@@ -12,7 +12,7 @@
 namespace plnet::pin {
 namespace {
 
-// Beyond warm-up and measurement: the session and its end.
+// Time for the session and its end beyond warm-up and measurement.
 constexpr auto kEngineMargin = std::chrono::seconds(90);
 constexpr auto kEngineLook = std::chrono::milliseconds(50);
 constexpr std::size_t kReportMax = std::size_t{32} << 20U;
@@ -34,7 +34,7 @@ Outcome<Figures> with_traffic(Figures figures) {
   return figures;
 }
 
-// The console is the client's node; nobody else uses it.
+// The console is the client's node, which has no other user.
 class NodeDesk final : public run::Desk {
  public:
   NodeDesk(std::string socket, const Clock& clock)

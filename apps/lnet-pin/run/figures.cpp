@@ -40,7 +40,7 @@ constexpr std::size_t kCountersMax = 16;
 
 double finite(const Json& json) {
   const auto value = json.get<double>();
-  if (!std::isfinite(value) || value < 0) throw std::out_of_range("a figure is no amount");
+  if (!std::isfinite(value) || value < 0) throw std::out_of_range("a figure is not negative");
   return value;
 }
 

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kJournalMode = 0644;
 constexpr unsigned kAttemptMax = 100;
-constexpr std::size_t kTextMax = 4096;  // why something failed
+constexpr std::size_t kTextMax = 4096;  // of the reason of a failure
 
 Error io_error(const std::string& what) {
   return {errc_of_errno(errno),
@@ -136,7 +136,7 @@ Outcome<Results> parse_journal(const std::string& text, const std::string& path)
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    if (lines.eof()) break;  // no end: it was cut short
+    if (lines.eof()) break;  // no newline: incomplete
     const auto wrong = [&](const Error& error) {
       return failure(error.code, fmt::format("{}:{}: this is no journal of lnet-pin: {}", path,
                                              number, error.what));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The results of a sweep on disk: a line for the sweep and its machine, then a line for each
-// measurement, each whole before the next one begins. A sweep that was killed goes on from here.
+// measurement, each complete before the next one begins. A killed sweep continues from it.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace plnet::pin {
 inline constexpr int kJournalFormat = 1;
 inline constexpr std::size_t kJournalBytesMax = std::size_t{256} << 20U;
 
-// All that a journal says.
+// The contents of a journal.
 struct Results {
   std::string version{};  // of the program that began it
-  std::string begun{};    // when
+  std::string begun{};    // date
   std::string sweep_text{};
   Machine machine{};
   Plan plan{};
@@ -28,7 +28,7 @@ struct Results {
 
 [[nodiscard]] std::string journal_path(const std::string& folder);
 
-// The error names the file and the line. A last line that is cut short is left out.
+// The error names the file and the line. An incomplete last line is ignored.
 [[nodiscard]] Outcome<Results> read_journal(const std::string& folder);
 // Parses the text of a journal; errors name `path`.
 [[nodiscard]] Outcome<Results> parse_journal(const std::string& text, const std::string& path);
@@ -37,9 +37,9 @@ struct Results {
 
 class Journal {
  public:
-  // A new one. kExists: the folder has one.
+  // Creates a journal. kExists: the folder has one.
   [[nodiscard]] static Outcome<Journal> begin(const std::string& folder, const Results& results);
-  // Behind the last whole line.
+  // Continues after the last complete line.
   [[nodiscard]] static Outcome<Journal> resume(const std::string& folder);
 
   [[nodiscard]] Outcome<void> add(const Entry& entry);

@@ -22,7 +22,7 @@ std::string address_of(Role role, std::size_t side) {
   return fmt::format("10.{}.{}.{}", kFirstNet, side, number_of(role));
 }
 
-// A NIC in software: any number that is no other's.
+// The address of a software NIC: any unused number.
 unsigned nic_address(Role role, std::size_t side) {
   constexpr unsigned kFirst = 0x100;
   return kFirst + 16 * static_cast<unsigned>(side) + number_of(role);

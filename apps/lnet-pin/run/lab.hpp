@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hosts of a sweep: network namespaces of this machine with wires between them, or other
-// machines that are reached by ssh or Slurm.
+// machines by ssh or Slurm.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@ namespace plnet::pin {
 
 class Lab {
  public:
-  // Makes the namespaces, if there are no other hosts. Changes outlives this.
+  // Makes the namespaces, unless other hosts are given. `changes` outlives the lab.
   [[nodiscard]] static Outcome<std::unique_ptr<Lab>> set_up(const Sweep& sweep, Changes& changes);
 
-  // The words before a command that is to run on the host of that role.
+  // The prefix of a command that runs on the host of that role.
   [[nodiscard]] std::vector<std::string> prefix(Role role) const;
-  // The node is a process of this machine, so that it can be watched.
+  // The node is a process of this machine, so it can be observed.
   [[nodiscard]] bool is_local(Role role) const;
   // The NID of the role's NI on a side: 0 is the client's side, 1 the server's.
   [[nodiscard]] std::string nid(Role role, std::size_t side) const;
-  // The NICs of the networks on a side; they are named, on this host, and made by software.
+  // The NICs of the networks on a side; on this host they are named by the sweep, or software NICs.
   [[nodiscard]] const node::LabNic& nic(std::size_t side) const;
   [[nodiscard]] bool is_in_software(std::size_t side) const;
-  // Control sockets and such, on each host.
+  // The folder of control sockets and other files, on each host.
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::vector<Role> roles() const;
   [[nodiscard]] std::size_t side_of(Role role) const;
@@ -45,8 +45,8 @@ class Lab {
   std::string folder_;
 };
 
-// The configuration of a role's node. `placement`: of its CPTs; the other nodes have one CPT of a
-// shard on each of `others`, which sleeps.
+// The configuration of a role's node. `placement`: of its CPTs; the other nodes have one CPT with a
+// sleeping shard on each of `others`.
 struct Placement;
 [[nodiscard]] std::string node_config(const Lab& lab, Role role, const Placement* placement,
                                       const std::vector<unsigned>& others);

@@ -12,7 +12,7 @@
 namespace plnet::pin {
 namespace {
 
-constexpr unsigned kArenaFloorMib = 48;  // LNet's own, sockets' and a session's
+constexpr unsigned kArenaFloorMib = 48;  // for LNet, sockets and a session
 constexpr unsigned kShardMib = 24;
 constexpr unsigned kServerMibMax = 256;  // of the key plnet.selftest.server_mib
 constexpr unsigned kClientMibMax = 1024;
@@ -27,7 +27,7 @@ Json interface_of(const Lab& lab, Role role, std::size_t side) {
   return {{"interfaces", {{"0", interface_name(nic, side)}}}};
 }
 
-// The server's end of a wire listens; a router connects to its neighbours of both sides.
+// The server's end of a wire listens; a router connects to its neighbours on both sides.
 node::LabPort port_of(const Lab& lab, Role role, std::size_t side) {
   const std::string nid = lab.nid(role, side);
   return {
@@ -92,7 +92,7 @@ std::string node_config(const Lab& lab, Role role, const Placement* placement,
   Json config;
   if (!placed.cpts.empty()) {
     runtime::CptPlanRequest request = request_of(placed);
-    if (placement == nullptr) request.list.front().memory_node = -1;  // the node of its first CPU
+    if (placement == nullptr) request.list.front().memory_node = -1;  // the node of the first CPU
     config = runtime::request_to_json(request);
   }
   config["plnet"]["pollers"]["idle"] = placed.idle;

@@ -41,7 +41,7 @@ constexpr std::array<CounterKind, 5> kCounterKinds{
     {{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
      {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
      {"llc_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-     // Loads that another NUMA node answered.
+     // Loads served by another NUMA node.
      {"remote_reads", PERF_TYPE_HW_CACHE,
       cache_event(PERF_COUNT_HW_CACHE_NODE, PERF_COUNT_HW_CACHE_OP_READ,
                   PERF_COUNT_HW_CACHE_RESULT_MISS)},
@@ -72,7 +72,7 @@ std::vector<pid_t> threads_of(pid_t node, const std::string& root) {
   return threads;
 }
 
-// How often cores of these CPUs were slowed down because they were too hot.
+// Thermal throttling events of the cores of these CPUs.
 double throttled_of(const std::vector<unsigned>& cpus, const std::string& root) {
   double sum = 0;
   for (const unsigned cpu : cpus) {
@@ -131,7 +131,7 @@ void NodeWatch::open_counters(pid_t node) {
 }
 
 double NodeWatch::cpu_seconds() const {
-  // The text in brackets may have blanks; the fields behind it are in the order of proc(5).
+  // The text in brackets may have blanks; the fields after it are in the order of proc(5).
   const std::string text = read_text(fmt::format("{}/proc/{}/stat", root_, node_));
   const auto close = text.rfind(')');
   if (close == std::string::npos) return 0;
@@ -163,7 +163,7 @@ void NodeWatch::sample(Instant now) {
   if (samples_.size() < kSamplesMax) samples_.emplace_back(now, cpu_seconds());
 }
 
-// In CPU seconds a second.
+// CPU seconds per second.
 double NodeWatch::busiest(Duration window) const {
   double most = 0;
   std::size_t begin = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches the placed node from outside while it is measured: processor counters of its threads,
-// CPU time, the CPUs that it is on, the power that the packages take.
+// Observes the placed node from outside during a measurement: processor counters of its threads,
+// CPU time, its CPUs, the power of the packages.
 #pragma once
 
 #include <string>
@@ -17,16 +17,16 @@ namespace plnet::pin {
 
 class NodeWatch {
  public:
-  // `cpus`: of its placement. `root`: of /proc and /sys; "" but for tests.
+  // `cpus`: of its placement. `root`: of /proc and /sys; "" except in tests.
   NodeWatch(pid_t node, std::vector<unsigned> cpus, std::string root);
 
-  // Now and then while the traffic passes.
+  // Call periodically during the traffic.
   void sample(Instant now);
-  // Fills in what has happened since the start. The node is still there. `window`: how long the
-  // measurement was; the busiest such time of the samples is taken for it, since only the engine
-  // knows when it began.
+  // Fills in the figures since the start, while the node still runs. `window`: the length of the
+  // measurement; the busiest window of this length in the samples counts, since only the engine
+  // knows its beginning.
   void read(Figures& figures, Duration window) const;
-  // Why there are no processor counters; "": there are.
+  // The reason for missing processor counters; "": available.
   [[nodiscard]] const std::string& counters_note() const { return note_; }
 
  private:
@@ -45,12 +45,12 @@ class NodeWatch {
   std::vector<Counter> counters_{};
   std::string note_{};
   run::CpuTimes times_{};
-  std::vector<std::pair<Instant, double>> samples_{};  // CPU seconds by then
+  std::vector<std::pair<Instant, double>> samples_{};  // cumulative CPU seconds
   double throttled_ = 0;
   double joules_ = 0;
 };
 
-// Energy of all packages since some moment; 0 if it cannot be read.
+// Energy of all packages since some moment; 0 if it is not readable.
 [[nodiscard]] double package_joules(const std::string& root);
 
 }  // namespace plnet::pin

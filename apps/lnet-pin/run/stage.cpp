@@ -17,14 +17,14 @@ namespace {
 
 constexpr auto kLookLeast = std::chrono::milliseconds(10);
 constexpr auto kLookMost = std::chrono::milliseconds(200);
-constexpr auto kNap = std::chrono::milliseconds(100);  // so soon is an interrupt seen
+constexpr auto kNap = std::chrono::milliseconds(100);  // delay until an interrupt is noticed
 constexpr auto kStartMax = std::chrono::seconds(300);  // emulated machines are slow
 constexpr auto kEndMax = std::chrono::seconds(20);
 constexpr auto kAskMax = std::chrono::seconds(5);
 constexpr double kNanoPerMicro = 1000;
 
-// A node that lives as long as its standard input: it ends with lnet-pin, whatever ends that, and
-// with the connection to its host. The configuration comes first, its length is known.
+// A node that lives as long as its standard input: it ends with lnet-pin in every case, and with
+// the connection to its host. Its input begins with the configuration, whose length is given.
 constexpr const char* kNodeScript =
     "umask 077; mkdir -p {folder}/{role}.claims; f={folder}/{role}.$$.yaml; head -c {bytes} "
     ">\"$f\" || exit 1; "
@@ -49,12 +49,12 @@ double own_cpu_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// Looks at what takes long become rare: they cost CPU time, too.
+// Checks of long operations become rarer, since they cost CPU time, too.
 void sleep_between_looks(Duration waited) {
   std::this_thread::sleep_for(std::clamp<Duration>(waited / 16, kLookLeast, kLookMost));
 }
 
-// In a shell on another host a word goes through one more shell than here.
+// On another host a word passes through one more shell than here.
 std::string quoted(const std::string& script) {
   std::string text = "'";
   for (const char letter : script)
@@ -84,7 +84,7 @@ struct Log {
   }
 };
 
-// Sums, or the largest, of a counter of all shards.
+// The sum, or the maximum, of a counter over all shards.
 std::optional<double> over_shards(const Json& json, const char* key, bool largest) {
   std::optional<double> result;
   if (json.is_object() && json.contains(key) && json[key].is_number())
@@ -174,7 +174,7 @@ Outcome<void> LabStage::set_machine(const Placement& placement) {
     }
   }
   if (auto done = set_all(settings); !done) return done;
-  // The kernel reserves as many huge pages as it finds, and says nothing if they are fewer.
+  // The kernel reserves as many huge pages as it can, and does not report a smaller number.
   for (const auto& [path, text] : settings) {
     if (!path.ends_with("nr_hugepages")) continue;
     const auto there = read_setting(setup_.root + path);
@@ -202,7 +202,7 @@ Outcome<void> LabStage::start_node(Role role, const Placement& placement, Nodes&
                   fmt::arg("program", words), fmt::arg("neighbour", neighbour));
   RunningNode& node = nodes[role];
   node.log = fmt::format("{}/{}.{}.log", lab_.folder(), text_of(role), number_);
-  std::vector<unsigned> cpus;  // lnet-pin itself stands aside
+  std::vector<unsigned> cpus;  // CPUs for lnet-pin itself
   for (const runtime::HardwareThread& thread : machine_.topology.threads) {
     if (thread.allowed()) cpus.push_back(thread.cpu);
   }
@@ -210,7 +210,7 @@ Outcome<void> LabStage::start_node(Role role, const Placement& placement, Nodes&
       Child::start({.words = words_of(lab_, role, script), .output = node.log, .cpus = cpus});
   if (!child) return std::unexpected(std::move(child.error()));
   node.child = std::move(*child);
-  (void)node.child->write(config);  // one that has ended is found out below
+  (void)node.child->write(config);  // an ended node is detected below
   return await_node(role, node);
 }
 
@@ -218,7 +218,7 @@ Outcome<void> LabStage::await_node(Role role, RunningNode& node) {
   const Instant begin = clock_.now();
   std::uintmax_t seen = 0;
   while (true) {
-    const auto status = node.child->ended();  // before its log is read: that is whole then
+    const auto status = node.child->ended();  // read before its log, which is then complete
     std::error_code error;
     if (const auto size = std::filesystem::file_size(node.log, error); size != seen) {
       seen = size;
@@ -242,7 +242,7 @@ Outcome<void> LabStage::await_node(Role role, RunningNode& node) {
 }
 
 Outcome<std::unique_ptr<Engine>> LabStage::start_engine() const {
-  // The console is the client's node. A NIC in software has no way to its own address.
+  // The console is the client's node. A software NIC has no path to its own address.
   const EngineTask task{.load = plan_.sweep.workload,
                         .from = lab_.is_in_software(0) ? "0@lo" : lab_.nid(Role::kClient, 0),
                         .to = lab_.nid(Role::kServer, lab_.side_of(Role::kServer))};
@@ -286,7 +286,7 @@ Outcome<void> LabStage::await_engine(Engine& engine, Nodes& nodes, NodeWatch* wa
   while (true) {
     const auto next = engine.step();
     if (watch != nullptr) watch->sample(clock_.now());
-    // A node that has gone is the reason of whatever failed.
+    // An ended node is the reason of any failure.
     for (auto& [role, node] : nodes) {
       if (const auto status = node.child->ended()) {
         return failure(Errc::kReset, fmt::format("the {} has gone ({}): {}", text_of(role), *status,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures one placement once: sets the machine, starts the nodes, has the engine make its traffic,
-// ends the nodes. Nothing of it is left when a measurement ends.
+// Measures one placement once: sets the machine, starts the nodes, generates traffic with the
+// engine, ends the nodes. Everything is undone when a measurement ends.
 #pragma once
 
 #include <functional>
@@ -22,15 +22,15 @@
 namespace plnet::pin {
 
 struct StageSetup {
-  std::string programs{};  // folder of lnet-router and lnet-selftest; "": PATH has them
-  std::string root{};      // of /proc and /sys; "" but for tests
+  std::string programs{};  // folder of lnet-router and lnet-selftest; "": use PATH
+  std::string root{};      // of /proc and /sys; "" except in tests
 };
 
 class LabStage final : public Stage {
  public:
   using Stopped = std::function<bool()>;
 
-  // All outlive this.
+  // All arguments outlive the stage.
   LabStage(const Plan& plan, const Machine& machine, Lab& lab, Changes& changes, StageSetup setup,
            const Clock& clock, Stopped stopped);
 
@@ -63,7 +63,7 @@ class LabStage final : public Stage {
   const Clock& clock_;
   const Stopped stopped_;
   std::string counters_note_;
-  unsigned number_ = 0;  // of this measurement, in names of logs
+  unsigned number_ = 0;  // of this measurement, for names of logs
 };
 
 }  // namespace plnet::pin

@@ -14,9 +14,9 @@
 namespace plnet::pin {
 namespace {
 
-constexpr unsigned kAttempts = 3;         // of a measurement that was disturbed
-constexpr std::size_t kFailuresMax = 2;   // in a row
-constexpr unsigned kLookResamples = 500;  // enough to know whether to go on
+constexpr unsigned kAttempts = 3;         // of a disturbed measurement
+constexpr std::size_t kFailuresMax = 2;   // consecutive
+constexpr unsigned kLookResamples = 500;  // enough for deciding whether to continue
 
 class Sweeper {
  public:
@@ -43,7 +43,7 @@ class Sweeper {
   }
 
  private:
-  using Step = Outcome<std::optional<Ending>>;  // nothing: go on
+  using Step = Outcome<std::optional<Ending>>;  // nothing: continue
 
   static Outcome<Ending> unwrap(Step& step) {
     if (!step) return std::unexpected(std::move(step.error()));
@@ -149,7 +149,7 @@ std::size_t Ledger::disturbed(std::size_t placement) const {
 
 std::string_view text_of(Ending ending) {
   switch (ending) {
-    case Ending::kPrecise: return "complete: every interval is as narrow as was asked for";
+    case Ending::kPrecise: return "complete: every interval has the requested width";
     case Ending::kRounds: return "complete: all rounds were made";
     case Ending::kBudget: return "the time budget is used up";
     case Ending::kStopped: return "interrupted; the same command goes on";

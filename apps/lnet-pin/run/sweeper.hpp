@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of a sweep: rounds in which each placement is measured once, in an order of its own, so
-// that a drift of the machine meets all of them alike; and when there are enough.
+// The sequence of a sweep: rounds in which each placement is measured once, each in its own random
+// order, so that drift of the machine affects all alike; and the decision to stop.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace plnet::pin {
 
-// Tests bring one whose figures are made up.
+// Tests implement it with invented figures.
 class Stage {
  public:
   virtual ~Stage() = default;
-  // kCancelled: somebody wants the sweep to end.
+  // kCancelled: the sweep shall end.
   [[nodiscard]] virtual Outcome<Figures> measure(std::size_t placement) = 0;
 };
 
@@ -29,23 +29,23 @@ class Stage {
 struct Entry {
   std::size_t round = 0;
   std::size_t placement = 0;
-  unsigned attempt = 0;  // from 0: rounds that were disturbed are made again
+  unsigned attempt = 0;  // from 0: disturbed rounds are repeated
   std::optional<Figures> figures{};
-  std::string disturbed{};  // by what; "": not
-  std::string failed{};     // why there are no figures
+  std::string disturbed{};  // reason; "": undisturbed
+  std::string failed{};     // reason for missing figures
 };
 
-// Entries of a journal, however they came there.
+// The entries of a journal.
 class Ledger {
  public:
   void add(const Entry& entry);
-  // The last attempt. Null: there is none, or it failed.
+  // The last attempt. Null: none, or it failed.
   [[nodiscard]] const Figures* find(std::size_t placement, std::size_t round) const;
   [[nodiscard]] bool has(std::size_t placement, std::size_t round) const;
   [[nodiscard]] std::size_t rounds() const { return rounds_; }  // begun
-  // Figures round by round; failed rounds are left out.
+  // Figures by round, without failed rounds.
   [[nodiscard]] std::vector<double> throughput(std::size_t placement) const;
-  // It failed in this round and in the one before: it is not tried again.
+  // It failed in this and the previous round, so it is not tried again.
   [[nodiscard]] bool given_up(std::size_t placement) const;
   [[nodiscard]] std::string why_failed(std::size_t placement) const;
   [[nodiscard]] std::size_t disturbed(std::size_t placement) const;
@@ -65,7 +65,7 @@ struct SweeperHooks {
   std::function<void(const Entry&)> show = [](const Entry&) {};
 };
 
-// From where the ledger ends. The error: the journal cannot be written.
+// Continues after the ledger's entries. The error: the journal cannot be written.
 [[nodiscard]] Outcome<Ending> sweep_all(const Plan& plan, Ledger& ledger, Stage& stage,
                                         const SweeperHooks& hooks, const Clock& clock);
 

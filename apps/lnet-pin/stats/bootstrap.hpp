@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bootstrap intervals. Each resample has a random stream of its own, so that the result depends on
-// the seed and on nothing else: not on the number of threads, not on which of them was first.
+// Bootstrap intervals. Each resample has its own random stream, so that the result depends on the
+// seed only, not on the number or the order of threads.
 #pragma once
 
 #include <cstddef>
@@ -26,20 +26,19 @@ struct Bootstrap {
   double confidence = 0.95;
 };
 
-// From indices of rounds, with repetition, to one figure.
+// Maps indices of rounds, with repetition, to one figure.
 using Figure = std::function<double(std::span<const std::size_t> rounds)>;
 
 // One figure for each resample of `count` rounds, in the order of the resamples.
 [[nodiscard]] std::vector<double> resample(std::size_t count, const Bootstrap& how,
                                            const Figure& figure);
 
-// The interval from resampled figures. Few rounds spread less than the population that they stand
-// for, so the percentiles are those of a wider level (Hesterberg 2015, "expanded percentile
-// interval").
+// The interval from resampled figures. Few rounds vary less than their population, so the
+// percentiles are those of a wider level (Hesterberg 2015, "expanded percentile interval").
 [[nodiscard]] Interval interval_of(double estimate, std::vector<double> figures, std::size_t count,
                                    double confidence);
 
-// Without two values there is no interval: low and high are the estimate.
+// With fewer than two values there is no interval: low and high are the estimate.
 [[nodiscard]] Interval median_interval(std::span<const double> values, const Bootstrap& how);
 
 }  // namespace plnet::pin

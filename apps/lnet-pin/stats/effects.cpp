@@ -18,7 +18,7 @@ constexpr double kSmallestPivot = 1e-9;
 using Row = std::vector<double>;
 using Matrix = std::vector<Row>;
 
-// The inverse of a symmetric matrix by Gauss and Jordan; nothing if it has none.
+// The inverse of a symmetric matrix by Gauss-Jordan elimination; nothing if it is singular.
 std::optional<Matrix> inverse_of(Matrix matrix) {
   const std::size_t size = matrix.size();
   Matrix inverse(size, Row(size, 0));
@@ -49,8 +49,8 @@ std::optional<Matrix> inverse_of(Matrix matrix) {
   return inverse;
 }
 
-// Rows of weights: a coefficient is the sum of the treatments' logarithms by its row. Nothing: the
-// columns depend on one another.
+// Rows of weights: a coefficient is the sum of the treatments' logarithms weighted by its row.
+// Nothing: the columns are linearly dependent.
 std::optional<Matrix> solver_of(const Matrix& design) {
   const std::size_t columns = design.front().size();
   if (columns > design.size()) return std::nullopt;
@@ -118,7 +118,7 @@ class Model {
            std::ranges::find(effects.unknown, factor) == effects.unknown.end();
   }
 
-  // Factor after factor goes into the model as long as its columns are independent of the others.
+  // Adds factors to the model as long as their columns are independent of the others.
   void find_main(Effects& result) {
     for (std::size_t factor = 0; factor < levels_.size(); ++factor) {
       if (levels_[factor] < 2) continue;

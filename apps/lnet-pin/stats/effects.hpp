@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part that each factor has in the figures of all placements: main effects of an additive model
-// of their logarithms, and interactions of pairs of factors over it. Least squares, so that designs
-// need not be complete; effects that a design cannot tell apart are left out and named.
+// The effect of each factor on the figures of all placements: main effects of an additive model of
+// their logarithms, and interactions of pairs of factors. Least squares, so that designs need not
+// be complete; effects that a design cannot separate are left out and named.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace plnet::pin {
 
-// A placement as levels of the factors, and its figures in the rounds that all placements have.
+// A placement as levels of the factors, and its figures in the rounds common to all placements.
 struct Treatment {
   std::vector<std::size_t> levels;
   std::vector<double> figures;  // above 0
 };
 
-// A level against level 0 of its factor, all else being equal.
+// A level relative to level 0 of its factor, with everything else equal.
 struct MainEffect {
   std::size_t factor = 0;
   std::size_t level = 0;
@@ -36,12 +36,12 @@ struct Interaction {
 struct Effects {
   std::vector<MainEffect> main{};
   std::vector<Interaction> interactions{};
-  // Factors, and pairs of them, whose effects this design cannot tell from others.
+  // Factors, and pairs of them, whose effects this design cannot separate from others.
   std::vector<std::size_t> unknown{};
   std::vector<std::pair<std::size_t, std::size_t>> unknown_pairs{};
 };
 
-// All treatments have as many levels and as many figures.
+// All treatments have the same number of levels and of figures.
 [[nodiscard]] Effects effects_of(const std::vector<Treatment>& treatments, const Bootstrap& how);
 
 }  // namespace plnet::pin

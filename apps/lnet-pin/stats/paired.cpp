@@ -14,16 +14,17 @@ namespace plnet::pin {
 namespace {
 
 constexpr double kPower = 0.8;
-// The share of the allowed error that the tests use: with all of it, every second series of
-// comparisons would be wrong more often than is allowed.
+// The share of the allowed error that the tests use: with all of it, the actual error rate would
+// exceed the allowed one in half of the series of comparisons.
 constexpr double kErrorShare = 0.5;
-constexpr std::size_t kExactPairsMax = 14;  // 16384 ways to give them signs
+constexpr std::size_t kExactPairsMax = 14;  // 16384 combinations of signs
 constexpr unsigned kDrawnSigns = 20000;
 
-// How often signs at random make the sum of the differences as large as it is.
+// The probability that random signs make the sum of the differences at least as large as observed.
 double sign_flip_probability(std::span<const double> differences, std::uint64_t seed) {
   const double seen = std::abs(std::accumulate(differences.begin(), differences.end(), 0.0));
-  const double floor = seen * (1 - 1e-12);  // sums of the same numbers in another order are equal
+  const double floor = seen * (1 - 1e-12);  // sums of the same numbers in another order count as
+                                            // equal
   const auto as_large = [&](auto negative) {
     double sum = 0;
     for (std::size_t i = 0; i < differences.size(); ++i)
@@ -38,13 +39,13 @@ double sign_flip_probability(std::span<const double> differences, std::uint64_t 
     return static_cast<double>(count) / static_cast<double>(ways);
   }
   Random random = Random(seed).fork("signs");
-  unsigned count = 1;  // the signs that were seen are one of the ways
+  unsigned count = 1;  // the observed signs are one of the combinations
   for (unsigned i = 0; i < kDrawnSigns; ++i)
     count += as_large([&random](std::size_t) { return (random.next() >> 63U) != 0; }) ? 1U : 0U;
   return static_cast<double>(count) / (kDrawnSigns + 1);
 }
 
-// The probability with which one of so many comparisons may be wrong.
+// The allowed error of one of several comparisons.
 double error_of(double confidence, std::size_t comparisons) {
   return kErrorShare * (1 - confidence) /
          static_cast<double>(std::max<std::size_t>(comparisons, 1));

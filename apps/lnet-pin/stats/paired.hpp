@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A placement against the baseline, round by round: both were measured within the same minutes, so
-// that a drift of the machine is in both.
+// Compares a placement with the baseline round by round: both were measured within the same
+// minutes, so that drift of the machine affects both.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 namespace plnet::pin {
 
 enum class Verdict : std::uint8_t {
-  kTooFew,  // no number of agreeing rounds could decide yet
-  kEqual,   // no difference was seen
+  kTooFew,  // agreement of all rounds could not be significant yet
+  kEqual,   // no visible difference
   kHigher,
   kLower,
 };
@@ -23,22 +23,22 @@ enum class Verdict : std::uint8_t {
 struct Comparison {
   std::size_t pairs = 0;
   Interval percent{};      // of the baseline; simultaneous over all comparisons
-  double probability = 1;  // that chance alone gives such a difference; adjusted likewise
+  double probability = 1;  // of such a difference by chance; adjusted likewise
   Verdict verdict = Verdict::kTooFew;
-  // The smallest difference that so many rounds would have shown in four cases of five.
+  // The smallest difference that this number of rounds detects in four cases of five.
   double detectable_percent = 0;
 };
 
-// `base[i]` and `other[i]` are of the same round and above 0. `comparisons`: how many are made in
-// all; none of them is wrong with the probability that the confidence leaves (Bonferroni, and half
-// of it in reserve).
+// `base[i]` and `other[i]` are of the same round and above 0. `comparisons`: total number of
+// comparisons; with the given confidence none of them is wrong (Bonferroni, and half of the error
+// in reserve).
 //
 // A difference counts if the interval excludes 0 and a sign-flip test agrees. The test is exact for
-// any distribution that is symmetric around the difference, however few rounds there are.
+// any distribution that is symmetric around the difference, for any number of rounds.
 [[nodiscard]] Comparison compare(std::span<const double> base, std::span<const double> other,
                                  const Bootstrap& how, std::size_t comparisons);
 
-// Pairs without which no difference can be told.
+// Minimum number of pairs for any significant difference.
 [[nodiscard]] std::size_t pairs_needed(double confidence, std::size_t comparisons);
 
 }  // namespace plnet::pin

@@ -13,10 +13,10 @@ namespace plnet::pin {
 namespace {
 
 constexpr unsigned kBisections = 60;
-constexpr double kFarthest = 1e6;  // beyond every quantile that is asked for
+constexpr double kFarthest = 1e6;  // beyond every requested quantile
 constexpr unsigned kPanels = 100;
 
-// std::lgamma() writes the sign to a variable of the process.
+// std::lgamma() writes the sign to a global variable.
 double log_gamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);

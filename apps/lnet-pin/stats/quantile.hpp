@@ -15,14 +15,14 @@ namespace plnet::pin {
 
 [[nodiscard]] double normal_cdf(double z);
 
-// The value that Student's t with so many degrees of freedom stays below with this probability.
+// The quantile of Student's t with this number of degrees of freedom.
 [[nodiscard]] double student_quantile(double probability, double freedom);
 
-// 0 with fewer than two.
+// 0 with fewer than two values.
 [[nodiscard]] double deviation_of(std::span<const double> values);
 [[nodiscard]] double mean_of(std::span<const double> values);
 
-// A ratio given by its logarithm: 0.1 is a little more than 10 per cent.
+// Converts the logarithm of a ratio: 0.1 is slightly more than 10 per cent.
 [[nodiscard]] double percent_of_log(double log_ratio);
 
 }  // namespace plnet::pin

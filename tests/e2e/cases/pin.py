@@ -65,7 +65,7 @@ def case_a_sweep_that_is_killed_goes_on(site):
         subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout.split() for name in left), 30)
     done = subprocess.run(pin.run_words(sweep), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, cwd=site.directory)
     assert done.returncode == 0, f"{done.returncode}\n{done.stdout}{done.stderr}"
-    assert "an earlier run has left: network namespace" in done.stdout and "going on after 1 measurements" in done.stdout, done.stdout
+    assert "left by an earlier run: network namespace" in done.stdout and "continuing after 1 measurements" in done.stdout, done.stdout
     assert not namespaces(first.pid) and not list(pathlib.Path("/tmp").glob(f"lnet-pin-{first.pid}")), "not restored"
     assert pin.entries() >= 4 and "nothing was changed" in pin.call("restore", "--state", pin.state)
     check_report(pin)

@@ -205,7 +205,7 @@ TEST(PinCheck, ARunningNodeAgainstResults) {
   const auto remote = check(*placement_of(answer_of({1}, 1)), results.machine);
   EXPECT_TRUE(says(remote, "placed like p1, which is number 4 of 4", true));
   const auto unknown = check(*placement_of(answer_of({0, 1, 2}, 0)), results.machine);
-  EXPECT_TRUE(says(unknown, "none of those", false));
+  EXPECT_TRUE(says(unknown, "was not measured", false));
   Machine other = results.machine;
   other.topology.name = "elsewhere";
   EXPECT_TRUE(says(check(*placement_of(answer_of({0}, 0)), other), "this machine is", true));
