@@ -17,7 +17,7 @@ using lnet::Nid;
 constexpr std::string_view kNoAddress = "no interface has its address";
 constexpr std::string_view kSwitchedOff = "its interface is switched off";
 constexpr std::string_view kNoCarrier = "the link of its interface has no carrier";
-constexpr std::string_view kBounces = "its link has bounced and counts as down until it is stable";
+constexpr std::string_view kBounces = "its link has flapped and counts as down until it is stable";
 
 // The loopback interface is always up, and it has all addresses of its network, not only the listed
 // ones.
@@ -42,7 +42,8 @@ struct Told {
   bool up = true;
 };
 
-// After a look that failed: the process is out of file descriptors, or the system out of memory.
+// Interval of retries after a failed look: the process is out of file descriptors, or the system
+// out of memory.
 constexpr Duration kLookAgain = std::chrono::seconds(1);
 
 }  // namespace

@@ -175,14 +175,14 @@ bool LnetDesk::begin_errand() {
 
 void LnetDesk::send_home_owner(Homecoming& errand) {
   const bool pushed = home_.push(&errand);
-  PLNET_CHECK(pushed, "the way home has room for every errand");
+  PLNET_CHECK(pushed, "the ring of completions has room for every errand");
   home_bell_.ring();
 }
 
 void LnetDesk::collect_home() {
   Homecoming* errand = nullptr;
   while (home_.pop(errand)) {
-    PLNET_CHECK(errands_ > 0, "what comes home was sent");
+    PLNET_CHECK(errands_ > 0, "a returned errand was sent");
     --errands_;
     errand->came_home();
   }

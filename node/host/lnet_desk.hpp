@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The admin thread's requests to LNet's shards, and their completions: orders run between two
+// Requests of the admin thread to LNet's shards, and their completions: orders run between two
 // turns, and errands that complete some time later. Neither side waits for the other.
 #pragma once
 

@@ -21,7 +21,7 @@
 namespace plnet::node {
 namespace {
 
-// A node with fewer is of no use.
+// A node with fewer is unusable.
 constexpr std::size_t kDescriptorsMin = 128;
 
 // Messages to all peers of a site go out in batches of this size. An exchange with a dead node
@@ -198,7 +198,7 @@ void LnetHost::discard() {
   makers_.clear();
 }
 
-// LNet's LND timeout of now; a node takes it over when it is built.
+// LNet's present LND timeout; a node takes it over when it is built.
 Duration LnetHost::lnet_lnd_timeout() const {
   const lnet::Parameters defaults;
   return std::chrono::seconds(node_ == nullptr ? defaults.lnd_timeout_s()

@@ -74,7 +74,7 @@ struct LndSetup {
 // Makes the LNDs of all NIs of one network type while LNet is up.
 class NetworkMaker : public lnet::LndMaker {
  public:
-  // Shard 0, before the NI is added: peers may connect from now on. The error says what to do.
+  // Shard 0, before the NI is added: peers may connect from now on. The error names the remedy.
   [[nodiscard]] virtual Outcome<void> open(const lnet::NiSetup& /*ni*/) { return {}; }
   // Shard 0: the NI could not be added after open().
   virtual void not_added(const lnet::NiSetup& ni) { close(ni); }
@@ -82,7 +82,7 @@ class NetworkMaker : public lnet::LndMaker {
   virtual void close(const lnet::NiSetup& /*ni*/) {}
 };
 
-// Judges NIs by the options of one configuration.
+// Checks NIs by the options of one configuration.
 class FamilyRules {
  public:
   virtual ~FamilyRules() = default;
@@ -94,7 +94,7 @@ class FamilyRules {
     setup.lnd_tunables = ni.lnd_tunables;
     return {};
   }
-  // Whether the system would let the completed NI be opened now; takes nothing.
+  // Whether the system would allow opening the completed NI now; takes no resource.
   [[nodiscard]] virtual Outcome<void> check_free(const lnet::NiSetup& /*setup*/) const {
     return {};
   }
@@ -121,7 +121,7 @@ struct MovedNi {
   friend bool operator==(const MovedNi&, const MovedNi&) = default;
 };
 
-// Ways to the shards and hosts for the verbs of a family.
+// Access to the shards and hosts for the verbs of a family.
 class FamilyAccess {
  public:
   virtual ~FamilyAccess() = default;
@@ -199,7 +199,7 @@ class FamilyHost {
   virtual void connect(const LnetShard& /*first*/, std::span<Doorbell* const> /*doorbells*/) {}
   // For the life of the process.
   virtual void add_metrics(runtime::Metrics& /*metrics*/) {}
-  // Logs the requests that the system refused.
+  // Logs the requests that the system refused at start.
   virtual void say_start(runtime::Log& /*log*/) {}
 
   // --- Time ---

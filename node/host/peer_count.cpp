@@ -6,9 +6,9 @@
 namespace plnet::node {
 namespace {
 
-// A node with fewer is of no use.
+// A node with fewer is unusable.
 constexpr std::uint32_t kPeersLeast = 128;
-// A site's peers may all come after a restart.
+// All peers of a site may connect after a restart.
 constexpr std::uint32_t kNewPeersLeast = 1000;
 // One neighbour has a quarter of table and rate, a gateway three quarters of the table.
 constexpr std::uint32_t kPartOfOne = 4;

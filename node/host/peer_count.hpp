@@ -12,17 +12,17 @@ namespace plnet::node {
 
 // The peer table of a node that is no router.
 inline constexpr std::size_t kPeersUsual = 4096;
-// A router by itself: one peer in so many bytes of memory, of which it uses a part that depends on
-// shards and interfaces, and on how many peers there are. 8 GiB have room for 20 000.
+// The peers of a router: one for this many bytes of memory. The actual need depends on shards,
+// interfaces and the number of peers. 8 GiB have room for 20 000.
 inline constexpr std::uint64_t kBytesOfPeer = std::uint64_t{320} * 1024;
-// More are a matter of configuration: each takes some 70 KiB at the start.
+// More must be configured: each takes some 70 KiB at the start.
 inline constexpr std::size_t kPeersMost = 20480;
 
-// `limits` with the numbers of the default in place of 0. `available`: bytes of memory; 0: unknown.
+// `limits` with defaults in place of 0. `available`: bytes of memory; 0: unknown.
 [[nodiscard]] runtime::LnetLimits settled(const runtime::LnetLimits& limits, bool routing,
                                           std::uint64_t available);
 
-// All that is 0 is settled as on a node that is no router.
+// Zeros are replaced as on a node that is no router.
 [[nodiscard]] lnet::PeerLimits peer_limits(const runtime::LnetLimits& limits);
 
 // Connections of a shard: a peer has three, and some shards have more peers than others.

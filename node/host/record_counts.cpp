@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMessagesOfAll = 16384;
 constexpr std::size_t kMessagesLeast = 256;
 constexpr std::size_t kMessagesMost = 4096;
-// A shard with fewer is of no use.
+// A shard with fewer is unusable.
 constexpr std::size_t kMessagesMin = 64;
 
 std::size_t usual(std::uint32_t asked, std::size_t shards) {

@@ -32,10 +32,10 @@ inline constexpr std::uint64_t kRouterMostPart = 2;
 // for each buffer is made at start.
 inline constexpr lnet::BufferCounts kRouterGrowth{{2, 2, 4}};
 
-// Forwarded messages on a shard at a time; more buffers are of no use.
+// Forwarded messages on a shard at a time; more buffers are useless.
 inline constexpr std::uint32_t kForwardsMost = 65536;
 
-// Bytes that a NUMA node could give; 0: unknown.
+// Bytes that a NUMA node can provide; 0: unknown.
 using AvailableMemory = std::function<std::uint64_t(unsigned numa_node)>;
 
 [[nodiscard]] lnet::BufferCounts router_buffers_of(const lnet::BuffersConfig& config);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reports of objects that LNDs keep in numbered slots, such as connections, gathered from the
 // shards that own them: NI by NI, a page of slots in each visit, between two turns, so that a node
-// with thousands of them is not held up. NIs and objects may come and go meanwhile: those that are
-// there all the time are seen once.
+// with thousands of them is not delayed. NIs and objects may appear and disappear meanwhile:
+// permanent ones are seen once.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@
 
 namespace plnet::node {
 
-// Objects looked at in one order: one of a socket costs some ten system calls, a few microseconds.
+// Objects read in one order: reading a socket costs some ten system calls, a few microseconds.
 inline constexpr unsigned kSeenAtOnce = 16;
-// Slots passed in one order, most of them empty.
+// Slots visited in one order, most of them empty.
 inline constexpr unsigned kSlotsAtOnce = 2048;
 
-// `Of` has types Report and Seen, and says of the host's objects: slots(host, shard, nid), 0 if
-// there is no such NI; look(host, node, shard, nid, slot, query) on the shard, nothing of an empty
-// slot or of one that is not asked for; tell(seen, host) on the admin thread.
+// `Of` has types Report and Seen, and functions about the host's objects: slots(host, shard, nid),
+// 0 if there is no such NI; look(host, node, shard, nid, slot, query) on the shard, nothing for an
+// empty slot or one that does not match the query; tell(seen, host) on the admin thread.
 template <class Of, class Host>
 struct SlotWalk {
   struct Row {
@@ -53,7 +53,7 @@ struct SlotWalk {
     return LnetDesk::Progress::kDone;
   }
 
-  // Shard 0 alone sees the coordinator's.
+  // Only shard 0 may read the coordinator's NIs.
   void list_nis(lnet::Node& node) {
     nids.emplace();
     for (const lnet::Ni* const each : node.coordinator().local().nis) {
@@ -65,10 +65,10 @@ struct SlotWalk {
   std::optional<std::vector<lnet::Nid>> nids{};
   std::size_t ni = 0;
   std::uint32_t slot = 0;
-  std::deque<Row> rows{};  // grows on the shards without a move of what is there
+  std::deque<Row> rows{};  // grows on the shards without moving its elements
 };
 
-// kNetworkDown: LNet has gone. Nothing that fits is no error.
+// kNetworkDown: LNet has gone down. An empty result is no error.
 template <class Of, class Host>
 void report_slots(LnetDesk& desk, Host& host, const lnet::ConnectionQuery& query,
                   lnet::Reply<std::vector<typename Of::Report>> reply) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of the kernel's modules that have no effect on this node, and why.
+// Options of the kernel's modules that have no effect on this node, with the reason.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace plnet::node {
 
-// For `name` with or without its module. "": it has an effect, or nobody knows it.
+// For `name` with or without its module. "": the option has an effect, or is unknown.
 [[nodiscard]] std::string why_useless(Families families, std::string_view name);
 
 // A note for each option of `wanted` without effect that `now` does not have.

@@ -54,7 +54,7 @@ struct NodeOptions {
   std::optional<gid_t> admin_group{};
   std::string lock_directory = runtime::usual_claim_directory();
   Residents* residents = nullptr;  // outlives the node
-  // For a router that SIGTERM ends; nullopt: it does not drain.
+  // For a router that SIGTERM ends; nullopt: no drain.
   std::optional<lnet::DrainOrder> drain{};
   runtime::NicNames nic_names{};  // written after log lines that have their NIDs
   // The settings of the files as they are now, for SIGHUP; empty: there are none.
@@ -153,7 +153,7 @@ class Node {
   std::unique_ptr<Machine> machine_;
   std::unique_ptr<OpenFamilies> families_;  // before the host, whose LNDs use their devices
   std::unique_ptr<LnetHost> lnet_host_;
-  std::unique_ptr<Captures> captures_;  // ends before those whose messages it looks at
+  std::unique_ptr<Captures> captures_;  // ends before the shards whose messages it reads
   std::unique_ptr<runtime::ControlServer> control_;
   std::atomic<bool> stopping_{false};
   bool launched_ = false;

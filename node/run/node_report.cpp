@@ -90,7 +90,7 @@ Json warnings(const Node& node, Json all) {
     if (late == 0) continue;
     all.push_back(warning(
         fmt::format("{}: {} turns over the limit", poller->name(), late),
-        "work of this shard was delayed",
+        "other work of this shard was delayed",
         "lnetctl cpt show -v 1 shows details; lnetctl counters reset resets the count", "note"));
   }
   for (Json& each : node.lnet().path_warnings())

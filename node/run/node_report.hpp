@@ -10,7 +10,7 @@
 
 namespace plnet::node {
 
-// `lnetctl status`: one screen for 3 a.m. `standing`: warnings about LNet.
+// `lnetctl status`: the node on one screen. `standing`: warnings about LNet.
 [[nodiscard]] runtime::Json report_status(const Node& node, runtime::Json standing);
 
 // `lnetctl cpt show`: the plan as it runs. Detail 0: an overview; 1: every counter.

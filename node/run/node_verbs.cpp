@@ -121,7 +121,7 @@ VerbReply change_exchange(Node& node, const Args& args, std::optional<bool> enab
   return reply_of(node.apply(*read, caller));
 }
 
-// Rates cover the time since the last look by any client.
+// Rates cover the time since the last report to any client.
 struct ExchangeView {
   std::vector<runtime::HopSummary> seen;
   Instant at{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The privileges of a program that is a node and nothing else.
+// The privileges of a program that is only a node.
 #pragma once
 
 #include "lib/runtime/config/settings.hpp"

@@ -125,8 +125,8 @@ void ReachWatch::step(Instant now, std::uint64_t unreachable, runtime::Log& log)
   });
 }
 
-// News of a return finds no room if very many come at a time, and overtakes that of the loss if
-// another shard tells it. The counts of the shards are exact.
+// News of a return is lost if very many arrive at the same time, and overtakes news of the loss if
+// another shard reports it. The counts of the shards are exact.
 void ReachWatch::forget_stale(Instant now) {
   for (auto& [nid, known] : known_) {
     if (known.lost_at + kWindow <= now) known.news.trouble.reset();

@@ -28,19 +28,19 @@ PLNET_COUNTERS(ReachNow, PLNET_REACH_NOW);
 
 class ReachWatch {
  public:
-  // Peers by name; more are counted.
+  // Limit of peers remembered by name; further ones are counted.
   static constexpr std::size_t kKnownMax = 4096;
-  // In a window so many peers have a line of their own; the rest share one at its end.
+  // Peers with a line of their own in a window; further ones share one at its end.
   static constexpr unsigned kLines = 8;
   static constexpr Duration kWindow = std::chrono::seconds(10);
-  // A peer that comes and goes has no line of its own again before this.
+  // A flapping peer gets no line of its own again before this.
   static constexpr Duration kQuiet = std::chrono::minutes(1);
 
-  // The likely reasons, and the remedy: the network family's. It may ask the system.
+  // The likely reasons, and the remedy, from the network family. It may ask the system.
   using Explain = std::function<std::string(const lnet::PeerNews& news)>;
 
   void hear(const lnet::PeerNews& news, Instant now, const Explain& explain, runtime::Log& log);
-  // Periodically: writes the shared lines. `unreachable`: how many the shards count.
+  // Periodically: writes the shared lines. `unreachable`: the count of the shards.
   void step(Instant now, std::uint64_t unreachable, runtime::Log& log);
   void clear();
   // Entries of the list of warnings.

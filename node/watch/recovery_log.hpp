@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's lines about NIs in recovery, in the node's log: at first sight, and while it lasts
-// after 1, 2, 3, 4 and then every 5 more minutes.
-// Checked against lustre-release v2_17_0 lnet/lnet/lib-move.c: lnet_health_update_console(),
-// lnet_print_recovery_list().
+// The kernel's lines about NIs in recovery, in the node's log: at the first observation, and during
+// recovery after 1, 2, 3, 4 and then every 5 more minutes. Checked against lustre-release v2_17_0
+// lnet/lnet/lib-move.c: lnet_health_update_console(), lnet_print_recovery_list().
 #pragma once
 
 #include <cstddef>

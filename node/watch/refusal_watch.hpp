@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that are dropped because of the configuration: a log line a minute for each cause and
-// network, and warnings of `status` while it goes on. Owned by the admin thread.
+// network, and warnings of `status` while drops continue. Owned by the admin thread.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace plnet::node {
 class RefusalWatch {
  public:
   static constexpr Duration kAgain = std::chrono::minutes(1);
-  // Networks that are kept apart; messages to more of them share their cause's first line.
+  // Networks remembered separately; messages to further ones share the first line of their cause.
   static constexpr std::size_t kKnownMax = 64;
 
   void hear(const lnet::RefusedMessage& refused, Instant now, runtime::Log& log);

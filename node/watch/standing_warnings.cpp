@@ -46,7 +46,7 @@ class Standing : public std::enable_shared_from_this<Standing> {
   void give_up() {
     if (!reply_) return;
     all_.push_back(warning("a poller does not answer",
-                           "it is stuck, or has no CPU: its shard handles no messages",
+                           "it hangs or gets no CPU time: its shard handles no messages",
                            "run lnetctl cpt show twice to find the shard with a constant turn "
                            "count, and see what else runs on its CPU"));
     finish();

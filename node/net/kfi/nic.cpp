@@ -55,7 +55,8 @@ KfiNic::KfiNic(const KfiInterface& settings, const KfiMemory& memory)
 KfiNic::~KfiNic() {
   for (const auto& seat : seats_)
     seat->prepared.clear();
-  PLNET_CHECK(users_.load(std::memory_order_acquire) <= kKeeperOnly, "NIs go before their NICs");
+  PLNET_CHECK(users_.load(std::memory_order_acquire) <= kKeeperOnly,
+              "NIs are destroyed before their NICs");
 }
 
 Outcome<void> KfiNic::open_port(runtime::Eal& eal) {
@@ -153,7 +154,7 @@ Outcome<unsigned> KfiNic::find_seat(unsigned process) const {
   }
   if (free) return *free;
   return failure(some_leave ? Errc::kAgain : Errc::kBusy,
-                 fmt::format("interface {} was made for {} NIs", name(), seats_.size()));
+                 fmt::format("interface {} has room for {} NIs", name(), seats_.size()));
 }
 
 bool KfiNic::join() {
@@ -176,7 +177,8 @@ Outcome<void> KfiNic::prepare(const lnet::Nid& nid, const KfiOptions& options,
   if (!seat) return std::unexpected(seat.error());
   if (auto fits = check_receive_memory(*this, options, start.contexts); !fits)
     return at(settings_, fits.error());
-  if (!join()) return failure(Errc::kAgain, fmt::format("interface {}: an NI leaves it", name()));
+  if (!join())
+    return failure(Errc::kAgain, fmt::format("interface {}: an NI is still being removed", name()));
   seats_[*seat]->leaving.store(false, std::memory_order_relaxed);
   seats_[*seat]->process.store(process, std::memory_order_relaxed);
   const bool is_kept = keeper_.load(std::memory_order_relaxed) != nullptr;

@@ -98,7 +98,7 @@ KfiJson report_of(const CassiniSeen& seen) {
                  {"nic address", endpoint.own.nic},
                  {"process", endpoint.own.pid},
                  {"receive context", seen.receive_context},
-                 {"state", endpoint.running ? "running" : "being made anew"},
+                 {"state", endpoint.running ? "running" : "being rebuilt"},
                  {"link", endpoint.link_up ? "up" : "down"},
                  {"operations", endpoint.operations},
                  {"waiting for a buffer there", endpoint.not_ready},

@@ -21,7 +21,7 @@ PLNET_COUNTERS(KfiRetryLineTable, PLNET_KFI_RETRY_LINE_COUNTERS);
 
 class KfiRetryLines final : public cassini::soft::RetryLog {
  public:
-  // Lines between two looks of the admin thread, 100 ms: more than the log would write.
+  // Lines between two drains of the admin thread, 100 ms: more than the log would write.
   static constexpr std::size_t kWaitingMax = 64;
 
   // On the thread of the NIC's keeper.

@@ -95,7 +95,7 @@ Outcome<void> check_kfi_sharing(const NodeConfig& config, const NisOfInterface& 
       }
       if (there.size() <= nis_of(interface)) continue;
       return failure(Errc::kNoSpace,
-                     fmt::format("network {}: interface {} was made for {} NIs, expected `nis: {}` "
+                     fmt::format("network {}: interface {} has room for {} NIs, expected `nis: {}` "
                                  "or more among `plnet: kfi: interfaces` (needs a restart)",
                                  text_of_net(net.net), interface, nis_of(interface), there.size()));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An RDMA device as o2ib networks use it: drivers/net/mlx where libibverbs and librdmacm were there
-// at build time, a stand-in in tests.
+// The interface of an RDMA device for o2ib networks: drivers/net/mlx if libibverbs and librdmacm
+// were present at build time, a mock in tests.
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@ class O2ibQueuePairs {
   virtual ~O2ibQueuePairs() = default;
   [[nodiscard]] virtual o2iblnd::VerbsDriver& driver() = 0;
   [[nodiscard]] virtual Pollable& pollable() = 0;
-  // Takes a request that was told and not answered away. Nothing: it is gone.
+  // Takes over a reported request that is not answered yet. Nothing: the request has ended.
   [[nodiscard]] virtual std::optional<O2ibRequest> hand_over(o2iblnd::QueuePairId request) = 0;
-  // Told by on_connect_request() from within, on the adopting shard.
+  // Reports the request by on_connect_request() within this call, on the adopting shard.
   virtual void adopt(const O2ibRequest& request) = 0;
 };
 
@@ -50,12 +50,12 @@ class O2ibAdapter {
   // Called on shard 0: reads the events of the connection manager and the device for all shards.
   // It may be called for each of the adapters that share them.
   virtual unsigned poll_events(Instant now) = 0;
-  // Any shard: nobody is to have the request.
+  // Any shard: rejects a request that no NI takes.
   virtual void discard(const O2ibRequest& request) = 0;
   [[nodiscard]] virtual std::string name() const = 0;  // "mlx5_0 port 1"
-  // Any thread. The device was removed: it does not come back, another one may.
+  // Any thread. The device was removed: it never returns, though another one may appear.
   [[nodiscard]] virtual bool is_gone() const = 0;
-  // The admin thread, now and then: lets a device that was removed go when its queue pairs have.
+  // The admin thread, periodically: releases a removed device after its last queue pair.
   virtual void look_at_removal() = 0;
 };
 

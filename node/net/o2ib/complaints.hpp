@@ -11,23 +11,23 @@
 
 namespace plnet::node {
 
-#define PLNET_O2IB_COMPLAINT_COUNTERS(X)                                              \
-  X(kTold, "told", "complaints", kCount, "of peers and strangers that sent bad data") \
-  X(kUnheard, "unheard", "complaints", kCount, "too many at a time to be logged")
+#define PLNET_O2IB_COMPLAINT_COUNTERS(X)                                                         \
+  X(kTold, "told", "complaints", kCount, "complaints about invalid data of peers and strangers") \
+  X(kUnheard, "unheard", "complaints", kCount, "complaints dropped, since too many came at a time")
 
 PLNET_COUNTERS(O2ibComplaintTable, PLNET_O2IB_COMPLAINT_COUNTERS);
 
 class O2ibComplaints final : public o2iblnd::Complaints {
  public:
-  // Between two looks of the admin thread, 100 ms: more than the log would say.
+  // Complaints between two drains of the admin thread, 100 ms: more than the log would write.
   static constexpr std::size_t kWaitingMax = 256;
 
-  // The shard's.
+  // On the shard.
   void tell(const o2iblnd::Complaint& complaint) override {
     counters_.add(Id::kTold);
     if (!waiting_.push(complaint)) counters_.add(Id::kUnheard);
   }
-  // The admin thread's.
+  // On the admin thread.
   void say(runtime::OnceLog& log);
 
   [[nodiscard]] CounterView counters() const { return counters_.view(); }
@@ -39,10 +39,10 @@ class O2ibComplaints final : public o2iblnd::Complaints {
   Counters<O2ibComplaintTable> counters_;
 };
 
-// A NID, or of a stranger the address.
+// A NID, or the address of a stranger.
 [[nodiscard]] std::string culprit_of(const o2iblnd::Complaint& complaint);
 
-// "10.0.0.1", of an address in host order.
+// "10.0.0.1" for an address in host order.
 [[nodiscard]] std::string ipv4_text(std::uint32_t address);
 
 }  // namespace plnet::node

@@ -18,7 +18,7 @@ using o2iblnd::Message;
 using o2iblnd::QueuePairId;
 using o2iblnd::RejectReason;
 
-// Requests that are heard and not handed over yet: each for a moment only.
+// Requests reported but not yet handed over: each waits for a moment only.
 constexpr std::size_t kWaitingMax = 256;
 
 std::string why_not_listening(Errc cause, const Ipv4Endpoint& local) {
@@ -53,12 +53,12 @@ O2ibDoor::~O2ibDoor() {
   if (pairs_ != nullptr) pairs_->driver().stop_listening(local_);
 }
 
-// A request for an NID that is not there is judged, and rejected, by an NI that is. Only a sender
-// that comes from the address of its NID has a home to be looked for; others would make peers.
+// An existing NI judges, and rejects, a request for a missing NID. The home is only looked up for a
+// sender at the address of its NID; others would create peers.
 void O2ibDoor::on_connect_request(QueuePairId request, const Ipv4Endpoint& from,
                                   const Ipv4Endpoint& /*to*/, std::span<const std::byte> data) {
   counters_.add(Id::kRequests);
-  PLNET_CHECK(!nis_.empty(), "a door goes with its last NI");
+  PLNET_CHECK(!nis_.empty(), "a door is removed with its last NI");
   message_ = {};
   const bool read = !o2iblnd::decode(data, message_);
   const O2ibDoorNi* const wanted = read ? asked_for(message_) : nullptr;

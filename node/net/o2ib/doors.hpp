@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Listeners of o2ib NIs, one for each address, which NIs of several networks may share. They are on
-// shard 0, with the coordinator: it knows where peers have their home, and a request to connect
-// goes to the shard of its peer. All of it is that shard's.
+// shard 0 with the coordinator, which knows the homes of peers: a connect request goes to the shard
+// of its peer. Used by shard 0 only.
 #pragma once
 
 #include <cstdint>
@@ -20,28 +20,28 @@
 
 namespace plnet::node {
 
-// Where requests go.
+// Finds the destination of requests.
 class O2ibHomes {
  public:
   virtual ~O2ibHomes() = default;
-  // The shard where `peer` is at home, or what serves the NI in its stead; a stranger becomes a
-  // peer. Nothing: there is no room for it now, or the NI is not there.
+  // The home shard of `peer`, or a shard that serves the NI instead; a stranger becomes a peer.
+  // Nothing: there is no room for it now, or the NI is missing.
   [[nodiscard]] virtual std::optional<lnet::ShardId> home_of(const lnet::Nid& local,
                                                              const lnet::Nid& peer) = 0;
-  // Any shard that serves the NI. Nothing: the NI is not there.
+  // Any shard that serves the NI. Nothing: the NI is missing.
   [[nodiscard]] virtual std::optional<lnet::ShardId> any_of(const lnet::Nid& local) = 0;
-  // False: the shard has too many that wait.
+  // False: too many requests wait for the shard.
   [[nodiscard]] virtual bool bring(lnet::ShardId shard, const O2ibRequest& request,
                                    O2ibAdapter& adapter, const lnet::Nid& local) = 0;
 };
 
-#define PLNET_O2IB_DOOR_COUNTERS(X)                                                              \
-  X(kRequests, "requests", "connections", kCount, "requests to connect heard")                   \
-  X(kHandedOver, "handed_over", "connections", kCount, "of these, given to a shard")             \
-  X(kNoHome, "no_home", "connections", kCount, "rejected: no room for one more peer now")        \
-  X(kNoRoom, "no_room", "connections", kCount, "rejected: too many are on their way to a shard") \
-  X(kUnclear, "unclear", "connections", kCount,                                                  \
-    "requests that name no peer of this network; an "                                            \
+#define PLNET_O2IB_DOOR_COUNTERS(X)                                                      \
+  X(kRequests, "requests", "connections", kCount, "connect requests received")           \
+  X(kHandedOver, "handed_over", "connections", kCount, "of these, passed to a shard")    \
+  X(kNoHome, "no_home", "connections", kCount, "rejected: no room for another peer now") \
+  X(kNoRoom, "no_room", "connections", kCount, "rejected: too many wait for a shard")    \
+  X(kUnclear, "unclear", "connections", kCount,                                          \
+    "requests that name no peer of this network; an "                                    \
     "NI judges them")
 PLNET_COUNTERS(O2ibDoorTable, PLNET_O2IB_DOOR_COUNTERS);
 
@@ -53,7 +53,7 @@ struct O2ibDoorNi {
 
 class O2ibDoor final : private o2iblnd::VerbsEvents {
  public:
-  // The adapter and `homes` outlive it. The error says what to do.
+  // The adapter and `homes` outlive the door. The error names the remedy.
   [[nodiscard]] static Outcome<std::unique_ptr<O2ibDoor>> open(O2ibAdapter& adapter,
                                                                const o2iblnd::Ipv4Endpoint& local,
                                                                O2ibHomes& homes,
@@ -73,7 +73,7 @@ class O2ibDoor final : private o2iblnd::VerbsEvents {
            Counters<O2ibDoorTable>& counters)
       : adapter_(adapter), local_(local), homes_(homes), counters_(counters) {}
 
-  // VerbsEvents: of a listener only the first comes; others end requests that wait here.
+  // VerbsEvents: only the first occurs at a listener; others end requests that wait here.
   void on_connect_request(o2iblnd::QueuePairId request, const o2iblnd::Ipv4Endpoint& from,
                           const o2iblnd::Ipv4Endpoint& to,
                           std::span<const std::byte> data) override;
@@ -94,8 +94,8 @@ class O2ibDoor final : private o2iblnd::VerbsEvents {
   O2ibHomes& homes_;
   Counters<O2ibDoorTable>& counters_;
   std::unique_ptr<O2ibQueuePairs> pairs_;
-  std::vector<O2ibDoorNi> nis_;  // the oldest first; never empty while it is polled
-  o2iblnd::Message message_;     // the one that is looked at
+  std::vector<O2ibDoorNi> nis_;  // oldest first; never empty while it is polled
+  o2iblnd::Message message_;     // the one being examined
 };
 
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the counters lie apart
@@ -103,10 +103,10 @@ class O2ibDoors {
  public:
   explicit O2ibDoors(O2ibHomes& homes) : homes_(homes) {}
 
-  // Peers of the NI may connect from now on. The error says what to do.
+  // Peers of the NI may connect from now on. The error names the remedy.
   [[nodiscard]] Outcome<void> open(O2ibAdapter& adapter, const O2ibDoorNi& ni);
-  // close() takes the older of two doors with this NID, close_newest() the newer one. Neither fails
-  // if there is none.
+  // close() removes the older of two doors with this NID, close_newest() the newer one. Both
+  // succeed without a door.
   void close(const lnet::Nid& nid);
   void close_newest(const lnet::Nid& nid);
 

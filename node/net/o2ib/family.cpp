@@ -34,8 +34,7 @@ unsigned nis_configured(const runtime::Settings& settings) {
   return nis_of(settled);
 }
 
-// One that may come by hand where there are fewer than two. None on a machine without RDMA, where
-// none can come.
+// At least two, so that an NI can be added by hand. None on a machine without RDMA.
 unsigned o2ib_nis_of(const runtime::Settings& settings) {
   const std::uint32_t asked = settings.sections.of<O2ibSettings>().nis;
   if (asked != 0) return asked;
@@ -76,7 +75,7 @@ std::unique_ptr<FamilyRules> O2ibFamily::rules(const lnet::NodeConfig& config,
                                                const runtime::Settings* /*settings*/,
                                                const FamilyHost* host) const {
   const auto options = o2ib_options_of(config);
-  // It opens devices, which its owner, who hands it down, may have done.
+  // Rules open devices. The host is only const here; its owner may change it.
   auto* const o2ib = const_cast<O2ibHost*>(static_cast<const O2ibHost*>(host));
   return std::make_unique<O2ibRules>(options.value_or(O2ibOptions{}), o2ib);
 }

@@ -44,7 +44,7 @@ O2ibHost::O2ibHost(Parts parts)
 O2ibHost::~O2ibHost() {
   for (const auto id : metric_ids_)
     metrics_->remove(id);
-  PLNET_CHECK(doors_.empty(), "NIs go before their devices");
+  PLNET_CHECK(doors_.empty(), "NIs are destroyed before their devices");
 }
 
 lnet::ShardSet O2ibHost::shards_of(const std::vector<std::uint16_t>& cpts) const {
@@ -122,7 +122,7 @@ void O2ibHost::say(runtime::Log& log, runtime::OnceLog& bad_input) {
   }
 }
 
-// The causes of the link come first: a device often goes with its interface.
+// Causes of the link first: a device often disappears with its interface.
 std::string_view O2ibHost::link_trouble_of(const Nid& nid) const {
   if (const std::string_view cause = links_.cause_of(nid); !cause.empty()) return cause;
   const O2ibAdapter* const there = adapter(nid.address32());
@@ -130,7 +130,7 @@ std::string_view O2ibHost::link_trouble_of(const Nid& nid) const {
 }
 
 std::unique_ptr<FamilyRules> O2ibHost::rules() const {
-  // Rules open devices, for the owner of the host.
+  // Rules open devices, on behalf of the host's owner.
   return std::make_unique<O2ibRules>(parts_.options, const_cast<O2ibHost*>(this));
 }
 
@@ -148,7 +148,7 @@ bool O2ibHost::has_options_of(const lnet::NodeConfig& config) const {
   return options && *options == parts_.options;
 }
 
-// While no NI is being made or opened: shards look at the options then.
+// Called while no NI is being made or opened, since shards read the options then.
 void O2ibHost::take_options(const lnet::NodeConfig& config) {
   if (const auto options = o2ib_options_of(config)) parts_.options = *options;
 }
@@ -220,7 +220,7 @@ std::optional<lnet::ShardId> O2ibHost::home_of(const Nid& local, const Nid& peer
   const auto any = any_of(local);
   if (!any) return std::nullopt;
   lnet::Node& node = *first_->node_owner();
-  // Its NI judges again, counts and rejects; nobody has to become a peer for that.
+  // The NI checks again, counts and rejects; the sender need not become a peer for that.
   if (lnet::refuses_owner(node.shared(), 0, {peer, local})) return any;
   return o2iblnd::home_of_request(node, local, peer);
 }

@@ -57,8 +57,8 @@ class O2ibHost final : public FamilyHost,
   [[nodiscard]] lnet::ShardSet shards_of(const std::vector<std::uint16_t>& cpts) const;
   // The CPT nearest to a NUMA node: the first one with memory there, or CPT 0.
   [[nodiscard]] std::uint16_t cpt_near(int numa_node) const;
-  // The admin thread: the device behind this address, opened by the first call, and by the first
-  // one after its removal.
+  // The admin thread: the device of this address, opened by the first call, and by the first one
+  // after its removal.
   [[nodiscard]] Outcome<void> open_adapter(std::uint32_t address);
   // Any thread. The adapter opened last for the address; null: none.
   [[nodiscard]] O2ibAdapter* adapter(std::uint32_t address) const override;
@@ -96,7 +96,7 @@ class O2ibHost final : public FamilyHost,
   struct Opened {
     std::uint32_t address = 0;
     std::unique_ptr<O2ibAdapter> adapter;
-    bool removal_told = false;  // the admin thread's
+    bool removal_told = false;  // admin thread only
   };
 
   // O2ibEvents.
@@ -109,9 +109,10 @@ class O2ibHost final : public FamilyHost,
   [[nodiscard]] bool bring(lnet::ShardId shard, const O2ibRequest& request, O2ibAdapter& adapter,
                            const lnet::Nid& local) override;
 
-  Parts parts_;                       // but for the options constant
-  const LnetShard* first_ = nullptr;  // shard 0's, where the node is while there is one
-  // Devices stay until the end: the others outlive none of them. Other threads see those counted.
+  Parts parts_;                       // constant except for the options
+  const LnetShard* first_ = nullptr;  // of shard 0; has the node while LNet is up
+  // Devices stay until the end, so they outlive all other members. Other threads read the counted
+  // ones.
   std::array<Opened, kAdaptersMax> adapters_;
   std::atomic<std::size_t> adapter_count_{0};
   O2ibSeats seats_;

@@ -13,12 +13,12 @@
 namespace plnet::node {
 namespace {
 
-// Fewer are no use to anybody.
+// Fewer are unusable.
 constexpr std::size_t kConnectionsMin = 16;
-// Messages of a shard, at least, whatever its part of those of the NI. o2iblnd.h: IBLND_TX_POOL.
+// Minimum of a shard's messages, whatever its part of those of the NI. o2iblnd.h: IBLND_TX_POOL.
 constexpr std::int64_t kTxMin = 256;
 
-// Microseconds since 1970, as the kernel's.
+// Microseconds since 1970, as in the kernel.
 std::uint64_t incarnation_of(std::uint64_t nanoseconds) {
   return std::max<std::uint64_t>(nanoseconds / 1000, 1);
 }
@@ -40,7 +40,7 @@ class O2ibMaker final : public NetworkMaker {
     if (connections < kConnectionsMin) {
       return failure(Errc::kNoSpace,
                      fmt::format("NI {}: peer_credits {} and ntx {} leave room for {} connections, "
-                                 "expected {} or more: set `plnet: o2ib: connections` to more",
+                                 "expected {} or more: increase `plnet: o2ib: connections`",
                                  lnet::text_of(ni.nid), ni.tunables.peer_credits, tunables.ntx,
                                  connections, kConnectionsMin));
     }

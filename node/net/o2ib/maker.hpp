@@ -15,10 +15,10 @@ class O2ibHost;
 [[nodiscard]] o2iblnd::O2ibLndConfig o2ib_limits(const LndSetup& setup,
                                                  const o2iblnd::Tunables& tunables,
                                                  std::size_t connections_max, unsigned shards);
-// As many connections as these bytes have buffers for.
+// The number of connections whose buffers fit into these bytes.
 [[nodiscard]] std::size_t o2ib_connections_in(std::uint64_t bytes, o2iblnd::O2ibLndConfig config);
 
-// The host outlives it.
+// The host outlives the maker.
 [[nodiscard]] std::unique_ptr<NetworkMaker> make_o2ib_maker(const LndSetup& setup, O2ibHost& host);
 
 }  // namespace plnet::node

@@ -34,13 +34,13 @@ Outcome<void> take(O2ibOptions& options, const lnet::ModuleOption& option) {
     return {};
   }
   const o2iblnd::TunableInfo* const info = info_of(option.name);
-  if (info == nullptr) return {};  // of another room
+  if (info == nullptr) return {};  // an option of another module
   const auto number = runtime::parse_integer(option.value);
   if (number && o2iblnd::set_tunable(options.tunables, option.name, *number)) return {};
   return wrong(fmt::format("a number from {} to {}", info->least, info->most));
 }
 
-// lnetctl's names of tunables of an NI, where they are not those of the module.
+// lnetctl's names of an NI's tunables, where they differ from those of the module.
 std::string_view option_of(std::string_view tunable) {
   return tunable == "peercredits_hiw" ? "peer_credits_hiw" : tunable;
 }

@@ -25,7 +25,7 @@ O2ibNi::~O2ibNi() {
 }
 
 O2ibPlace::~O2ibPlace() {
-  PLNET_CHECK(nis_.empty(), "NIs go before the place where they are polled");
+  PLNET_CHECK(nis_.empty(), "NIs are destroyed before their place on the poller");
   O2ibArrival arrival;
   while (arrivals_.pop(arrival))
     arrival.adapter->discard(arrival.request);
@@ -55,8 +55,8 @@ unsigned O2ibPlace::take_arrivals() {
   return count;
 }
 
-// A lane belongs to one life of an interface, which its incarnation names. This shard may not have
-// that interface yet, or not any more: then the lane ends.
+// A lane belongs to one incarnation of an interface. If this shard does not have that incarnation
+// yet, or not any more, the lane ends.
 unsigned O2ibPlace::hear_of_lanes() {
   if (lanes_ == nullptr) return 0;
   return lanes_->collect([this](const o2iblnd::LaneNote& note) {

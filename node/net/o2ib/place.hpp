@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The place of o2ib networks on a poller: the NIs of this shard with their queue pairs, and
-// requests to connect that the shard of the listeners has brought. Always in the poller's list;
-// without an NI it does nothing.
+// The place of o2ib networks on a poller: the NIs of this shard with their queue pairs, and connect
+// requests from the shard of the listeners. Always in the poller's list; without an NI it does
+// nothing.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ class O2ibAdapters {
 // The access rules of the node, for the LND of one NI on one shard.
 class O2ibGate final : public o2iblnd::PeerGate {
  public:
-  // The node outlives it, the NI is not removed from the shard before.
+  // The node outlives the gate, and the NI is not removed from the shard before.
   O2ibGate(const lnet::NodeShared& node, lnet::ShardId shard, const lnet::Ni& ni)
       : node_(node), shard_(shard), ni_(ni) {}
   [[nodiscard]] bool admits(const lnet::Nid& peer) override {
@@ -56,13 +56,13 @@ class O2ibGate final : public o2iblnd::PeerGate {
   const lnet::Ni& ni_;
 };
 
-// Parts under an LND, made before it and gone after it.
+// The parts under an LND, made before it and destroyed after it.
 struct O2ibGround {
   O2ibShare share;
   std::unique_ptr<O2ibGate> gate;
 };
 
-// The LND of an NI on a shard, enrolled where it is polled. Its shard's.
+// The LND of an NI on a shard, listed where it is polled. Owned by its shard.
 class O2ibNi final : private O2ibGround, public o2iblnd::O2ibLnd {
  public:
   O2ibNi(O2ibPlace& place, O2ibGround ground, const o2iblnd::O2ibLndConfig& config,
@@ -88,14 +88,15 @@ struct O2ibArrival {
   lnet::Nid local;
 };
 
-#define PLNET_O2IB_PLACE_COUNTERS(X)                                                \
-  X(kArrived, "arrived", "connections", kCount, "requests to connect brought here") \
-  X(kHomeless, "homeless", "connections", kCount, "requests whose NI has gone; rejected")
+#define PLNET_O2IB_PLACE_COUNTERS(X)                                                     \
+  X(kArrived, "arrived", "connections", kCount, "connect requests passed to this shard") \
+  X(kHomeless, "homeless", "connections", kCount,                                        \
+    "connect requests rejected because the NI was removed")
 PLNET_COUNTERS(O2ibPlaceTable, PLNET_O2IB_PLACE_COUNTERS);
 
 class O2ibPlace final : public Pollable {
  public:
-  static constexpr std::size_t kArrivalsMax = 256;  // requests on their way home
+  static constexpr std::size_t kArrivalsMax = 256;  // requests on their way to this shard
   static constexpr unsigned kTakenPerTurn = 8;      // each costs some system calls
   // The longest nap of a shard that reads events of devices.
   static constexpr Duration kEventInterval = std::chrono::microseconds(200);
@@ -115,18 +116,18 @@ class O2ibPlace final : public Pollable {
     adapters_ = &adapters;
   }
 
-  // The shard of the listeners. False: too many are on their way.
+  // For the shard of the listeners. False: too many are on their way.
   [[nodiscard]] bool bring(const O2ibArrival& arrival);
 
-  // The rest is the shard's own.
+  // For the shard itself from here on.
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "o2ib"; }
-  // A completion queue wakes nobody: with one a shard naps.
+  // A completion queue rings no doorbell: a shard with one naps.
   [[nodiscard]] bool woken_by_doorbell() const override;
   [[nodiscard]] Instant next_deadline() const override;
 
   [[nodiscard]] const std::vector<O2ibNi*>& nis() const { return nis_; }
-  // Null: no such NI here. Of one that is being replaced there are two: this is the one that stays.
+  // Null: no such NI here. During a replacement there are two: this is the one that stays.
   [[nodiscard]] O2ibNi* ni(const lnet::Nid& nid) const;
   [[nodiscard]] o2iblnd::LaneEnd* lanes() const { return lanes_; }
   [[nodiscard]] O2ibComplaints& complaints() { return complaints_; }
@@ -149,7 +150,7 @@ class O2ibPlace final : public Pollable {
   O2ibDoors* doors_ = nullptr;  // null, like the next one, on all other shards
   O2ibEvents* events_ = nullptr;
   Instant look_again_at_{};   // time of the next look for events
-  std::vector<O2ibNi*> nis_;  // the oldest first
+  std::vector<O2ibNi*> nis_;  // oldest first
 };
 
 }  // namespace plnet::node

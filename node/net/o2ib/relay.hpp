@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events of queue pairs for an LND that is made after them. An interface is usable if its device
-// and its link are.
+// Events of queue pairs for an LND that is made after them. An interface is usable if both its
+// device and its link are up.
 #pragma once
 
 #include "lib/o2iblnd/verbs_relay.hpp"

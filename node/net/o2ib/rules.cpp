@@ -29,8 +29,8 @@ lnet::NiTunables O2ibRules::defaults() const {
           .credits = static_cast<std::int32_t>(tunables.credits)};
 }
 
-// The values that stand in `setup` afterwards are in force.
-// lustre-release lnet/klnds/o2iblnd/o2iblnd_modparams.c: kiblnd_tunables_setup()
+// The values in `setup` afterwards are in force. lustre-release
+// lnet/klnds/o2iblnd/o2iblnd_modparams.c: kiblnd_tunables_setup()
 Outcome<void> O2ibRules::complete(const lnet::NiConfig& ni, Duration lnet_timeout,
                                   lnet::NiSetup& setup) const {
   if (setup.nid.is_large()) {
@@ -67,7 +67,7 @@ Outcome<void> O2ibRules::complete(const lnet::NiConfig& ni, Duration lnet_timeou
   if (host_ == nullptr) return {};
   const bool had_one = host_->adapter(setup.nid.address32()) != nullptr;
   if (auto opened = host_->open_adapter(setup.nid.address32()); !opened) {
-    if (had_one) return {};  // the same
+    if (had_one) return {};  // the same device
     return failure(opened.error().code, fmt::format("interface {} ({} port {}): {}", interface,
                                                     port->device, port->port, opened.error().what));
   }

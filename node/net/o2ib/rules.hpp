@@ -11,7 +11,7 @@ class O2ibHost;
 
 class O2ibRules final : public FamilyRules {
  public:
-  // Null: before the node is there; no device is opened. The host outlives it.
+  // Null: before the start of the node; no device is opened. The host outlives the rules.
   O2ibRules(const O2ibOptions& options, O2ibHost* host) : options_(options), host_(host) {}
 
   [[nodiscard]] lnet::NiTunables defaults() const override;

@@ -35,10 +35,10 @@ Outcome<void> O2ibSeats::prepare(const lnet::Nid& nid, const lnet::ShardSet& sha
                                  O2ibAdapter& adapter, std::size_t connections_max) {
   Seat* const seat = free_seat();
   if (seat == nullptr) {
-    if (has_leaving()) return failure(Errc::kAgain, "an o2ib NI that was removed is still there");
+    if (has_leaving()) return failure(Errc::kAgain, "an o2ib NI is still being removed");
     return failure(Errc::kNoSpace,
                    fmt::format("NI {}: this node was started with room for {} o2ib NIs: set "
-                               "`plnet: o2ib: nis: {}` and start it anew",
+                               "`plnet: o2ib: nis: {}` and restart it",
                                lnet::text_of(nid), room_.nis, room_.nis + 1));
   }
   seat->taken.store(true, std::memory_order_relaxed);

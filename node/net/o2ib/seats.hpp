@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The places that there are for o2ib NIs: each has buffers for messages on every shard. An NI has
-// one from before its LNDs are made until the last of them is gone.
+// The seats of o2ib NIs: each has buffers for messages on every shard. An NI occupies one from
+// before its LNDs are made until the last of them is destroyed.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ struct O2ibRoom {
 
 class O2ibSeats;
 
-// A seat that is taken; free again with the last share, on the shard of that one.
+// An occupied seat; free again after its last share, on the shard of that one.
 class O2ibLease {
  public:
   explicit O2ibLease(std::atomic<bool>& taken) : taken_(taken) {}
@@ -44,9 +44,9 @@ class O2ibLease {
 
 // The part of one shard.
 struct O2ibShare {
-  std::shared_ptr<O2ibLease> lease;  // first in, last out
+  std::shared_ptr<O2ibLease> lease;  // destroyed last
   std::unique_ptr<O2ibRelay> relay;
-  std::unique_ptr<O2ibQueuePairs> pairs;  // null: a shard that does not serve the NI
+  std::unique_ptr<O2ibQueuePairs> pairs;  // null: the shard does not serve the NI
   BufferAddress memory;
   std::size_t connections_max = 0;
 };
@@ -56,17 +56,17 @@ class O2ibSeats {
   explicit O2ibSeats(const O2ibRoom& room);
 
   [[nodiscard]] const O2ibRoom& room() const { return room_; }
-  // Shard 0. Makes the parts of these shards. kAgain: an NI that goes has not let go of its seat;
-  // kNoSpace: all are taken, with what to do about it.
+  // Shard 0. Makes the parts of these shards. kAgain: a leaving NI has not released its seat;
+  // kNoSpace: all are occupied; the error names the remedy.
   [[nodiscard]] Outcome<void> prepare(const lnet::Nid& nid, const lnet::ShardSet& shards,
                                       O2ibAdapter& adapter, std::size_t connections_max);
-  // Shard 0: what was prepared last for the NI was not needed.
+  // Shard 0: releases the parts prepared last for the NI.
   void unprepare(const lnet::Nid& nid);
-  // Shard 0: the NI is about to go.
+  // Shard 0: the NI is about to be removed.
   void set_leaving(const lnet::Nid& nid);
-  // Each shard that serves the NI, once for each prepare().
+  // Each shard that serves the NI takes its share, once for each prepare().
   [[nodiscard]] O2ibShare take(const lnet::Nid& nid, unsigned shard);
-  // Any shard: an NI of this network can come.
+  // Any shard: a leaving NI still occupies a seat.
   [[nodiscard]] bool has_leaving() const;
 
  private:
@@ -74,7 +74,7 @@ class O2ibSeats {
     std::atomic<bool> taken{false};
     std::atomic<bool> leaving{false};
     lnet::Nid nid;
-    std::vector<O2ibShare> prepared;  // by shard
+    std::vector<O2ibShare> prepared;  // indexed by shard
   };
 
   [[nodiscard]] Seat* free_seat();

@@ -17,7 +17,7 @@ struct O2ibSettings {
   static constexpr std::string_view kSection = "o2ib";
 
   std::uint32_t connections = 1024;  // of an NI on a shard
-  std::uint32_t nis = 0;             // with room for so many; 0: those at start, at least 2
+  std::uint32_t nis = 0;             // number of NIs with room; 0: those at start, at least 2
 
   bool operator==(const O2ibSettings&) const = default;
 };

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kInterfacesMax = 64;  // of a port: VLANs and bonds upon it
+constexpr std::size_t kInterfacesMax = 64;  // of a port, with VLANs and bonds
 
-// "" for one that is not there or cannot be read.
+// "" for a missing or unreadable file.
 std::string first_line(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -54,7 +54,7 @@ void add_once(std::vector<std::string>& names, std::string name) {
 }
 
 // IPoIB and Ethernet interfaces of the device's function. Port 2 of a device of two ports has
-// dev_port 1; older drivers of IPoIB say so in dev_id.
+// dev_port 1; older IPoIB drivers use dev_id.
 void add_function_interfaces(const std::string& root, const fs::path& device, VerbsPort& port) {
   for (const std::string& name : names_in(device / "device" / "net", kInterfacesMax)) {
     const fs::path net = fs::path(root) / "class" / "net" / name;
@@ -64,7 +64,7 @@ void add_function_interfaces(const std::string& root, const fs::path& device, Ve
   }
 }
 
-// GIDs of RoCE say of which interface they are: VLANs and bonds, too.
+// RoCE GIDs name their interface, including VLANs and bonds.
 void add_gid_interfaces(const fs::path& of_port, VerbsPort& port) {
   constexpr std::size_t kGidsMax = 1024;
   const fs::path owners = of_port / "gid_attrs" / "ndevs";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ports of RDMA devices as the system lists them, and the one behind a network interface.
+// The ports of RDMA devices as listed by the system, and the port of a network interface.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct VerbsPort {
   bool active = false;
   std::uint32_t mbps = 0;  // 0: unknown
   int numa_node = kAnyNumaNode;
-  std::vector<std::string> interfaces;  // network interfaces that belong to it
+  std::vector<std::string> interfaces;  // its network interfaces
 
   friend bool operator==(const VerbsPort&, const VerbsPort&) = default;
 };
@@ -36,7 +36,7 @@ inline constexpr std::size_t kVerbsPortsMax = 256;  // more than any machine has
 [[nodiscard]] const VerbsPort* port_behind(const std::vector<VerbsPort>& ports,
                                            std::string_view interface);
 
-// Why there is none, and what to type next.
+// The reason for a missing device, and the remedy.
 [[nodiscard]] std::string no_verbs_device(std::string_view interface,
                                           const std::vector<VerbsPort>& ports);
 

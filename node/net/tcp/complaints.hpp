@@ -19,7 +19,7 @@ PLNET_COUNTERS(TcpComplaintTable, PLNET_TCP_COMPLAINT_COUNTERS);
 
 class TcpComplaints final : public socklnd::Complaints {
  public:
-  // Complaints between two looks of the admin thread, 100 ms: more than the log would write.
+  // Complaints between two drains of the admin thread, 100 ms: more than the log would write.
   static constexpr std::size_t kWaitingMax = 256;
 
   // On the shard.

@@ -279,7 +279,7 @@ socklnd::Room TcpHost::room_for(const Arrival& arrival) {
 }
 
 void TcpHost::hand_over(const Arrival& arrival) {
-  PLNET_CHECK(home_.has_value(), "who brings a connection has asked for room");
+  PLNET_CHECK(home_.has_value(), "room_for() precedes each arrival");
   places_[*home_]->inbox().bring(arrival);
 }
 

@@ -103,7 +103,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   }
   [[nodiscard]] CounterView acceptor_counters() const { return acceptor_.counters(); }
 
-  // Shard 0: listens for connections to this NI. The error says what to do.
+  // Shard 0: listens for connections to this NI. The error names the remedy.
   [[nodiscard]] Outcome<void> open_ni(const lnet::Nid& nid);
 
  private:

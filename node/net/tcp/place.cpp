@@ -18,7 +18,7 @@ Outcome<std::unique_ptr<TcpPlace>> TcpPlace::open(const drivers::TcpConfig& conf
 }
 
 TcpPlace::~TcpPlace() {
-  PLNET_CHECK(inbox_.lnds().empty(), "LNDs go before the sockets that they use");
+  PLNET_CHECK(inbox_.lnds().empty(), "LNDs are destroyed before their sockets");
   inbox_.discard_all();
 }
 

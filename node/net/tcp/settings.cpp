@@ -15,7 +15,7 @@ namespace {
 using runtime::Key;
 using runtime::KeyKind;
 
-// Only the form is checked: a socket finds out whether the system has the name.
+// Only the form is checked: opening a socket shows whether the system has the name.
 Outcome<void> check_congestion_control(std::string_view text) {
   constexpr std::size_t kBytesMax = 15;  // linux net/tcp.h: TCP_CA_NAME_MAX, less the end
   constexpr std::string_view kBytes = "abcdefghijklmnopqrstuvwxyz0123456789_-";

@@ -18,19 +18,19 @@ struct TcpSettings {
   // Busy polling of NIC queues by the system for our sockets; for NICs with deferred interrupts.
   std::uint32_t busy_poll_usec = 0;    // 0: not at all
   std::uint32_t busy_poll_budget = 0;  // 0: the system's
-  // The least size of a routed payload that goes from socket to socket; 0: none does.
+  // The minimum size of routed payloads that pass from socket to socket; 0: none.
   std::uint32_t relay_bytes_min = 131072;
-  // How long an NI is down until its connections are closed; 0: they stay.
+  // Time from an NI's loss until its connections are closed; 0: they stay.
   std::uint32_t down_grace_msec = 1000;
-  // How long a peer's TCP may leave what we send unanswered; 0: the LND's timeout.
+  // Longest time that a peer's TCP may leave data unacknowledged; 0: the LND's timeout.
   std::uint32_t silence_sec = 5;
-  // The least pace of a payload that comes in, else its connection is closed; 0: any.
+  // Minimum rate of an incoming payload; below it the connection is closed; 0: no minimum.
   std::uint32_t payload_rate_min = 16384;
-  // "auto": the system's default, or cubic if that one paces and the peer is near; "system"; or a
-  // name.
+  // "auto": the system's default, or cubic if the default paces and the peer is near; "system"; or
+  // a name.
   std::string congestion_control = "auto";
 
-  // A peer behind NAT has another address than its NID says.
+  // A peer behind NAT has another address than that of its NID.
   bool any_address = false;
 
   bool operator==(const TcpSettings&) const = default;

@@ -88,7 +88,7 @@ def case_a_link_that_bounces_is_held_down(site):
             eventually("the NI is down", lambda: ni_of(a)["status"] == "down")
             hosts.link("a", "up")
             eventually("its link is told apart from what it was", lambda: "switched off" not in ni_of(a).get("status cause", ""))
-        assert ni_of(a)["status"] == "down" and "bounced" in ni_of(a)["status cause"], ni_of(a)
+        assert ni_of(a)["status"] == "down" and "flapped" in ni_of(a)["status cause"], ni_of(a)
         eventually("after a while it is up", lambda: ni_of(a)["status"] == "up", 60)
         pings(a, nid("b"))
 

@@ -91,7 +91,7 @@ TEST(KfiRoom, IsSharedByNetworksOfDifferentProcesses) {
   auto refused = check_kfi_sharing(more, three);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kNoSpace);
-  EXPECT_NE(refused.error().what.find("network kfi2: interface cxi0 was made for 3 NIs, expected "
+  EXPECT_NE(refused.error().what.find("network kfi2: interface cxi0 has room for 3 NIs, expected "
                                       "`nis: 4`"),
             std::string::npos)
       << refused.error().what;
