@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The small things that one shard uses alone.
+// Small objects that a single shard uses.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -75,7 +75,7 @@ void random_next(benchmark::State& state) {
     benchmark::DoNotOptimize(random.next());
 }
 
-// What a driver does for each fragment that it posts.
+// The work of a driver for each fragment that it posts.
 void arena_bytes(benchmark::State& state) {
   constexpr std::size_t kBytes = std::size_t{16} << 20U;
   const auto memory = std::make_unique<std::byte[]>(kBytes);
@@ -91,7 +91,7 @@ void arena_bytes(benchmark::State& state) {
     benchmark::DoNotOptimize(arenas.bytes(fragments[next++ % fragments.size()]).data());
 }
 
-// What every shard pays once a turn for tables that nobody locks.
+// The cost of lock-free tables for every shard, once a turn.
 void qsbr_quiescent(benchmark::State& state) {
   Qsbr qsbr(4, 64);
   const auto reader = qsbr.register_reader();
@@ -108,7 +108,7 @@ struct Queued : ListNode<> {
   std::array<std::byte, 256> bytes{};
 };
 
-// A queue that stays as long as it is: the first goes out, another one joins at the end.
+// A queue of constant length: the first element leaves, another one is appended.
 void list_op(benchmark::State& state) {
   const auto messages = std::make_unique<std::array<Queued, 1024>>();
   IntrusiveList<Queued> queue;
@@ -118,7 +118,7 @@ void list_op(benchmark::State& state) {
     queue.push_back(*queue.pop_front());
 }
 
-// A NID's worth of key; the next waits for the last one's hash.
+// A key of the size of a NID; each hash depends on the previous one.
 void hash_key(benchmark::State& state) {
   using Key = std::array<std::uint8_t, 20>;
   const KeyHash<Key> hash;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs that functions say how they ended.
+// The cost of results that carry an error code.
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -31,7 +31,7 @@ template <int depth>
   return *result + 1;
 }
 
-// The same without a way to fail.
+// The same without possible failure.
 [[gnu::noinline]] std::uint64_t plain_deepest(std::uint64_t value) {
   return value + 1;
 }
@@ -69,7 +69,7 @@ void pass_plain(benchmark::State& state) {
 
 constexpr std::size_t kQuestions = 1024;
 
-// Those that sockets leave behind, in no order that a branch predictor could learn by heart.
+// The errno values of sockets, in an order that no branch predictor can learn.
 void errno_to_code(benchmark::State& state) {
   constexpr std::array kNumbers{EAGAIN, ECONNRESET, EPIPE,  ETIMEDOUT,   EHOSTUNREACH,
                                 ENOMEM, EINVAL,     EMFILE, ENETUNREACH, ENOTTY};

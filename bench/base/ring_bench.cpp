@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs to hand a pointer to another shard, against what the machine charges for moving one
+// The cost of passing a pointer to another shard, relative to the machine's cost of moving one
 // cache line between the same two cores.
 #include <array>
 #include <atomic>
@@ -18,7 +18,7 @@
 namespace plnet::bench {
 namespace {
 
-// There and back is two hops; a batch keeps the harness out of the way.
+// There and back is two hops; a batch keeps the harness's overhead small.
 constexpr int kTrips = 64;
 constexpr auto kHops = benchmark::IterationCount{2} * kTrips;
 
@@ -26,7 +26,7 @@ void line_transfer(benchmark::State& state) {
   struct alignas(kNoSharing) Line {
     std::atomic<std::int64_t> turn{0};
   };
-  Line line;  // even: ours to bump; odd: the partner's; negative: over
+  Line line;  // even: ours to increment; odd: the partner's; negative: the end
   const Partner partner(state, [&line] {
     for (;;) {
       const std::int64_t turn = line.turn.load(std::memory_order_acquire);
@@ -49,7 +49,7 @@ void line_transfer(benchmark::State& state) {
 
 constexpr std::size_t kRingCapacity = 256;
 
-// What both pairs of lanes answer to.
+// The common interface of both pairs of lanes.
 struct TwoRings {
   explicit TwoRings(std::size_t capacity) : out(capacity), home(capacity) {}
   SpscRing<void*> out;
@@ -62,7 +62,7 @@ struct TwoLanes {
   DuplexLane<void>& home = channel.back();
 };
 
-// `ahead`: how many more objects than went out have come home before.
+// `ahead`: the number of objects that came home before, beyond those that went out.
 template <class Pair, std::size_t ahead = 0>
 void hop(benchmark::State& state) {
   Pair pair(kRingCapacity);
@@ -94,7 +94,7 @@ void hop(benchmark::State& state) {
 
 constexpr std::size_t kBurst = 32;
 
-// A lane with the doorbell of a shard that is awake: what a post costs beyond the push.
+// A lane with the doorbell of a shard that is awake: the cost of a post beyond the push.
 template <Doorbell::FencedBy fenced_by>
 struct Posts {
   explicit Posts(std::size_t capacity) : channel(capacity) {}
@@ -111,7 +111,7 @@ struct OneBox {
   Posts<fenced_by> out;
 };
 
-// One side pushes bursts as fast as the other takes them; time per object.
+// One side pushes bursts as fast as the other pops them; time per object.
 template <class Pair>
 void stream(benchmark::State& state) {
   Pair pair(kRingCapacity * 4);
@@ -137,8 +137,8 @@ void stream(benchmark::State& state) {
   }
 }
 
-// Both sides push bursts and take what comes; time per object of one direction, so that it compares
-// with streaming one way.
+// Both sides push bursts and pop; time per object of one direction, comparable with one-way
+// streaming.
 template <class Pair>
 void duplex_stream(benchmark::State& state) {
   Pair pair(kRingCapacity * 4);

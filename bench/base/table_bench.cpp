@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking a peer up by its NID.
+// Lookup of a peer by its NID.
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -24,7 +24,7 @@ std::vector<Key> random_keys() {
   return keys;
 }
 
-// The order in which keys are asked for: random, drawn before the clock runs.
+// Random order of keys, drawn before the measurement.
 std::vector<Key> random_questions(const std::vector<Key>& keys) {
   Random random(2);
   std::vector<Key> questions(16384);
@@ -44,7 +44,7 @@ void table_lookup(benchmark::State& state) {
   std::size_t next = 0;
   std::uint64_t answer = 0;
   for ([[maybe_unused]] auto _ : state) {
-    // The next question waits for the last answer: latency, not throughput.
+    // Each lookup depends on the previous result: latency, not throughput.
     answer = table.lookup(questions[(next++ + (answer >> 63)) % questions.size()]).value_or(0);
     benchmark::DoNotOptimize(answer);
   }

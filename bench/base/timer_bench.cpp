@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a timer costs among many: started, then cancelled or expired.
+// The cost of a timer among many: started, then cancelled or expired.
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -36,7 +36,7 @@ void timer_op(benchmark::State& state) {
   std::size_t next = 0;
   std::uint64_t expired_before = 0;
   std::uint64_t operations = 0;
-  // A batch is counted by what was done in it, so expiries are not free.
+  // A batch counts the operations done in it, so expiries are included.
   while (state.KeepRunningBatch(kBatch)) {
     operations = expired - expired_before;
     expired_before = expired;

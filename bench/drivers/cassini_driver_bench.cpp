@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the Cassini driver itself costs: cycles of a message sent and of one received, with queues
-// that are filled beforehand and a NIC that costs nothing.
+// The cost of the Cassini driver: cycles of a sent and of a received message, with queues that are
+// filled beforehand and a NIC without cost.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -60,7 +60,7 @@ struct Site {
   runtime::TscClock clock;
 };
 
-// The turn that takes in what the queues hold, timed alone.
+// The turn that processes the contents of the queues, timed alone.
 std::uint64_t timed_turn(Site& site) {
   site.now += std::chrono::microseconds(1);
   const std::uint64_t before = site.clock.cycles();
@@ -73,7 +73,7 @@ void send(benchmark::State& state) {
   const std::array<std::byte, kMessageBytes> header{};
   std::uint64_t cycles = 0;
   std::uint64_t messages = 0;
-  std::size_t at = 32;  // of the commands that were rung for, in words
+  std::size_t at = 32;  // position in the rung commands, in words
   while (state.KeepRunningBatch(kBurst)) {
     const std::uint64_t before = site.clock.cycles();
     for (unsigned i = 0; i < kBurst; ++i) {

@@ -47,7 +47,7 @@ Outcome<std::unique_ptr<KfiNode>> KfiNode::start(const KfiNodeOptions& options) 
   auto faults = cassini::soft::FrameFaults::attach(node_options.wire.port, {});
   if (!faults) return std::unexpected(std::move(faults.error()));
   made->faults_ = std::move(*faults);
-  // Bulk of ours, bulk that others ask for, messages.
+  // Own bulk, bulk that others request, messages.
   made->memory_.resize(2 * kBulkPart + std::uint64_t{kBuffers} * kBufferBytes);
   auto arena = made->arenas_.add({.base = made->memory_.data(), .size = made->memory_.size()});
   PLNET_CHECK(arena.has_value(), "the first arena fits");
@@ -147,7 +147,7 @@ void KfiNode::on_link(bool usable, std::uint64_t) {
   link_up = usable;
 }
 
-// Not from within an upcall: it is done at the end of the turn.
+// Not from within an upcall: done at the end of the turn.
 void KfiNode::serve(const KfiWords& words) {
   if (words.nic == nic()) {  // it comes back
     if (on_words) on_words(words);

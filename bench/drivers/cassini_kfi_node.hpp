@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A kfi node on a port of DPDK in a process of its own: the EAL, a software Cassini, the driver's
-// endpoint, and what the far end of a test or benchmark does all day. Requests travel as messages;
-// bulk is verified byte by byte where somebody asks for that.
+// A kfi node on a DPDK port in a process of its own: the EAL, a software Cassini, the driver's
+// endpoint, and the work of the far end of a test or benchmark. Requests travel as messages; bulk
+// is verified byte by byte on request.
 #pragma once
 
 #include <array>
@@ -25,18 +25,18 @@
 namespace plnet::bench {
 
 enum class KfiAsk : std::uint32_t {
-  kNothing,  // be counted
+  kNothing,  // to be counted
   kEcho,     // send it back
   kPut,      // read my tagged buffer
   kGet,      // write into it
-  kSpoil,    // from now on so many of a million frames are lost: `length`
-  kReport,   // send back how many messages came, as its tag
+  kSpoil,    // from now on `length` of a million frames are lost
+  kReport,   // send back the number of received messages as the tag
 };
 
-// What a message says; as bytes, the way both ends, built alike, lay it out.
+// The contents of a message, in the layout that both ends of the same build share.
 struct KfiWords {
   KfiAsk ask = KfiAsk::kNothing;
-  std::uint32_t nic = 0;  // of who asks
+  std::uint32_t nic = 0;  // of the sender
   std::uint64_t cookie = 0;
   std::uint32_t tag = 0;
   std::uint32_t length = 0;
@@ -58,7 +58,7 @@ class KfiNode final : public kfilnd::EndpointEvents {
   [[nodiscard]] static Outcome<std::unique_ptr<KfiNode>> start(const KfiNodeOptions& options);
   ~KfiNode() override;
 
-  // Everything once. Returns how much was done.
+  // Polls everything once. Returns the amount of work.
   unsigned turn();
   [[nodiscard]] std::uint64_t now_ns() const {
     return static_cast<std::uint64_t>(clock_.now().time_since_epoch().count());
@@ -66,7 +66,7 @@ class KfiNode final : public kfilnd::EndpointEvents {
   [[nodiscard]] kfilnd::Target peer(std::uint32_t nic);
   [[nodiscard]] Result<void> send(const kfilnd::Target& to, const KfiWords& words,
                                   std::uint64_t cookie);
-  // A buffer for bulk, its memory, and what is in it when it belongs to `cookie`.
+  // A buffer for bulk, its memory, and its contents for `cookie`.
   [[nodiscard]] static Fragment place(unsigned number, std::uint32_t length);
   [[nodiscard]] std::span<std::byte> bytes(const Fragment& fragment);
   static void fill(std::span<std::byte> bytes, std::uint64_t cookie);
@@ -77,12 +77,12 @@ class KfiNode final : public kfilnd::EndpointEvents {
   [[nodiscard]] cassini::soft::FrameFaults& faults() { return *faults_; }
   [[nodiscard]] std::uint32_t nic() const { return node_->wire().status().address; }
 
-  // What was sent or asked for has ended; cookies below kOwn only.
+  // An own send or operation has ended; cookies below kOwn only.
   std::function<void(const kfilnd::FabricCompletion&)> on_end;
   std::function<void(const KfiWords&)> on_words;  // an answer
   std::uint64_t messages = 0;
   std::uint64_t damaged = 0;
-  bool link_up = true;  // until it is told otherwise
+  bool link_up = true;  // as last reported
   bool verifies = true;
 
   void on_completions(std::span<const kfilnd::FabricCompletion> burst) override;
@@ -112,7 +112,7 @@ class KfiNode final : public kfilnd::EndpointEvents {
   std::unique_ptr<cassini::Endpoint> endpoint_;
   std::deque<Owed> owed_;
   std::vector<unsigned> to_post_;
-  std::vector<unsigned> free_places_;  // for bulk that others ask for
+  std::vector<unsigned> free_places_;  // for bulk that others request
   std::array<KfiWords, kBulkPlaces> asked_{};
   std::vector<std::pair<std::uint32_t, kfilnd::Target>> peers_;
 };

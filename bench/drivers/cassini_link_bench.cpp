@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The link layer under the software Cassini, without the model: what a packet costs it, and what
-// two processes get out of it on a memif, with and without losses.
+// The link layer under the software Cassini, without the model: its cost per packet, and the
+// throughput of two processes on a memif, with and without losses.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -33,7 +33,7 @@ using cassini::soft::link::FramePort;
 using cassini::soft::link::LinkLayer;
 using cassini::soft::link::LinkOptions;
 
-// --- One thread, both ends: frames are handed over in memory, time is a number. ---
+// --- One thread, both ends: frames are passed in memory, time is a number. ---
 
 class FrameTray final : public FramePort {
  public:
@@ -113,9 +113,10 @@ void packet_cost(benchmark::State& state, Part part, std::size_t bytes) {
 
 constexpr NicAddress kNear = 1;
 constexpr NicAddress kFar = 2;
-// What a number asks of the far end besides being counted.
+// Flags of a number that request something of the far end.
 constexpr std::uint64_t kAnswer = std::uint64_t{1} << 62;
-constexpr std::uint64_t kLose = std::uint64_t{1} << 63;  // the low bits: of ten thousand frames
+// the low bits: frames to lose of ten thousand
+constexpr std::uint64_t kLose = std::uint64_t{1} << 63;
 
 class MemifPair {
  public:
@@ -141,7 +142,7 @@ class MemifPair {
     settle();
     node->set_loss(share);
   }
-  // Until all is acknowledged. False: it takes too long.
+  // Until everything is acknowledged. False: it takes too long.
   bool settle() {
     const std::uint64_t end_ns = node->now_ns() + kPatienceNs;
     const auto* peer = node->wire().layer().find_peer(kFar);
@@ -151,7 +152,7 @@ class MemifPair {
     }
     return peer != nullptr;
   }
-  // As fast as they are taken; packets a second.
+  // As fast as possible; packets a second.
   double stream(std::uint64_t packets, std::size_t bytes) {
     const std::uint64_t start_ns = node->now_ns();
     for (std::uint64_t i = 0; i < packets; ++i) {
@@ -176,7 +177,7 @@ class MemifPair {
     return node->now_ns() - start_ns;
   }
 
-  std::unique_ptr<LinkNode> node;  // nullptr: it cannot be had here
+  std::unique_ptr<LinkNode> node;  // nullptr: not available on this machine
   std::string why_not;
 
  private:
@@ -191,7 +192,7 @@ class MemifPair {
       return;
     }
     folder_ = pattern;
-    // Before this process has an EAL: each has its own.
+    // Before this process starts an EAL: each process needs its own.
     child_ = ::fork();
     if (child_ == 0) serve(static_cast<unsigned>(*far_cpu));
     auto started = start("client", kNear, static_cast<unsigned>(*near_cpu));
@@ -210,7 +211,7 @@ class MemifPair {
     why_not = "the far end of the memif does not answer";
   }
   Outcome<std::unique_ptr<LinkNode>> start(const std::string& role, NicAddress own, unsigned cpu) {
-    // DPDK makes up MAC addresses from a seed that it took before the fork.
+    // DPDK derives MAC addresses from a seed of before the fork.
     LinkNodeOptions options{.vdev = "net_memif0,mac=02:00:00:00:00:0" + std::to_string(own) +
                                     ",role=" + role + ",id=0,socket-abstract=no,socket=" + folder_ +
                                     "/memif.sock",
@@ -239,7 +240,7 @@ class MemifPair {
   std::uint64_t answers_ = 0;
 };
 
-// The pair with so much loss; nullptr: the state is skipped.
+// The pair with this loss; nullptr: the state is skipped.
 MemifPair* pair_for(benchmark::State& state, double loss) {
   MemifPair& pair = MemifPair::get();
   if (pair.node == nullptr) {

@@ -19,8 +19,8 @@ Outcome<std::unique_ptr<LinkNode>> LinkNode::start(const LinkNodeOptions& option
   request.main_cpus = {options.cpu};
   request.memory_mib = 64;
   request.extra = {"--vdev=" + options.vdev};
-  // Small pages: several of these run side by side on a machine that may have promised its huge
-  // ones to others.
+  // Small pages: several of these run in parallel on a machine whose huge pages may be reserved for
+  // others.
   request.log = [](runtime::EalLevel level, std::string_view line) {
     if (level == runtime::EalLevel::kError)
       (void)std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a cassini ethdev wire in a process of its own: the EAL, a port of a PMD that needs no
-// hardware, and what it does all day. For tests and benchmarks; a process starts one.
+// One end of a Cassini ethdev wire in a process of its own: the EAL, a port of a PMD without
+// hardware, and its work. For tests and benchmarks; a process starts one.
 #pragma once
 
 #include <cstddef>
@@ -29,15 +29,15 @@ class LinkNode final : public cassini::soft::WireEvents {
  public:
   [[nodiscard]] static Outcome<std::unique_ptr<LinkNode>> start(const LinkNodeOptions& options);
 
-  // One poll. Returns how much was done.
+  // One poll. Returns the amount of work.
   unsigned turn() { return wire_->poll(now_ns(), *this); }
   [[nodiscard]] std::uint64_t now_ns() const {
     return static_cast<std::uint64_t>(clock_.now().time_since_epoch().count());
   }
-  // A packet of this many bytes that says its number and is filled by it. At least kNumberBytes.
+  // A packet of this size whose contents follow from its number. At least kNumberBytes.
   [[nodiscard]] bool send(cassini::soft::NicAddress to, std::uint64_t number, std::size_t bytes);
   [[nodiscard]] cassini::soft::WireEthdev& wire() { return *wire_; }
-  // So large a share of the frames that come is lost.
+  // Sets the share of received frames that is lost.
   void set_loss(double share) { faults_->set({.drop = share}); }
   [[nodiscard]] std::uint64_t count(cassini::soft::link::LinkCount id) const {
     return wire_->layer().stats().get(id);
@@ -45,10 +45,10 @@ class LinkNode final : public cassini::soft::WireEvents {
 
   static constexpr std::size_t kNumberBytes = sizeof(std::uint64_t);
   std::function<void(cassini::soft::NicAddress from, std::uint64_t number)> on_number;
-  std::uint64_t damaged = 0;  // packets that are not what was sent
-  unsigned links_up = 0;      // times that the cable came
+  std::uint64_t damaged = 0;  // packets with wrong contents
+  unsigned links_up = 0;      // number of link-up events
   bool is_up = false;
-  bool checks = true;  // looks at every byte that comes
+  bool checks = true;  // verifies every received byte
 
   void on_packet(cassini::soft::NicAddress from, std::span<const std::byte> packet) override;
   void on_link(bool up, cassini::soft::NicAddress own) override;

@@ -52,13 +52,13 @@ class MemifPair {
     (void)until([this] { return ended_ == begun_; });
     near->faults().set({.seed = 2, .drop = share});
   }
-  // Messages a second, as fast as they are taken; 0: they did not all end well.
+  // Messages a second, as fast as possible; 0: some failed.
   double messages(std::uint64_t count) {
     const std::uint64_t start_ns = near->now_ns();
     const std::uint64_t bad = bad_;
     const std::uint64_t end = begun_ + count;
     while (begun_ < end) {
-      // A turn's worth, then a turn: as a poller does.
+      // A burst, then a turn, as in a poller.
       for (unsigned i = 0; i < kBurst && begun_ < end && begun_ - ended_ < kInFlight; ++i) {
         if (!ask(KfiAsk::kNothing, 0)) break;
       }
@@ -68,7 +68,7 @@ class MemifPair {
     if (!until([this] { return ended_ == begun_; }) || bad_ != bad) return 0;
     return rate(count, start_ns);
   }
-  // Bytes a second that the far end reads from tagged buffers of ours.
+  // Bytes a second that the far end reads from our tagged buffers.
   double bulk(std::uint64_t count, std::uint32_t length) {
     const std::uint64_t start_ns = near->now_ns();
     const std::uint64_t bad = bad_;
@@ -92,7 +92,7 @@ class MemifPair {
     return near->now_ns() - start_ns;
   }
 
-  std::unique_ptr<KfiNode> near;  // nullptr: it cannot be had here
+  std::unique_ptr<KfiNode> near;  // nullptr: not available on this machine
   std::string why_not;
 
  private:
@@ -108,7 +108,7 @@ class MemifPair {
       return;
     }
     folder_ = pattern;
-    // Before this process has an EAL: each has its own.
+    // Before this process starts an EAL: each process needs its own.
     child_ = ::fork();
     if (child_ == 0) serve(static_cast<unsigned>(*far_cpu));
     auto started = start("client", kNearNic, static_cast<unsigned>(*near_cpu));

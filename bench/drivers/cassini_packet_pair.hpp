@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two software Cassinis that talk in packets over a wire in memory, a driver's endpoint on each;
+// Two software Cassinis that exchange packets over a wire in memory, a driver's endpoint on each;
 // all of it is polled by one thread.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the software Cassini carries, driven as kfilnd drives it: small messages into multi-receive
+// The throughput of the software Cassini, used as by kfilnd: small messages into multi-receive
 // buffers and 1 MiB of bulk by tag, between two NICs of this process. Validation is always on; the
 // freedom of order is off.
 #include <algorithm>
@@ -23,11 +23,11 @@ constexpr std::size_t kSmallBytes = 64;
 constexpr std::uint64_t kSmallMessages = 400'000;
 constexpr unsigned kWindow = 256;  // small messages under way
 constexpr std::size_t kBulkBytes = 1U << 20U;
-constexpr unsigned kPieces = 64;  // at either end: more than any cache has
+constexpr unsigned kPieces = 64;  // at either end: more than any cache holds
 constexpr unsigned kBulkWindow = 4;
 
-// Sends and receives so many messages, each with its number; `turn` lets the NICs go on, if this
-// thread is to do that. Ends with everything received, acknowledged and counted.
+// Sends and receives this number of messages, each with its number; `turn` steps the NICs if this
+// thread has to. Ends with everything received, acknowledged and counted.
 template <class Turn>
 bool stream(SoftPair& pair, runtime::TscClock& clock, std::uint64_t messages, Turn turn) {
   SoftEnd& near = pair.near;
@@ -97,7 +97,7 @@ void rate_inline(benchmark::State& state) {
   report_rate(state, clock, cycles);
 }
 
-// Memory is walked through piece by piece, so that none of it is in a cache.
+// Uses all memory piece by piece, so that none of it is in a cache.
 template <class Pair>
 struct BulkPair : Pair {
   using Pair::far;
@@ -112,7 +112,7 @@ struct BulkPair : Pair {
   static Fragment piece(std::uint64_t number) {
     return {{0, SoftEnd::kBulkFrom + number % kPieces * kBulkBytes}, kBulkBytes};
   }
-  // The near end lays its piece open, the far end reads from it or writes into it.
+  // The near end posts its piece, the far end reads from it or writes to it.
   bool post(std::uint64_t number, bool reads) {
     const Fragment fragment = piece(number);
     const lnet::Payload payload{{&fragment, 1}, 0, kBulkBytes};
@@ -121,7 +121,7 @@ struct BulkPair : Pair {
     if (reads) return far.endpoint().read_tagged(to_near, tag, payload, number).has_value();
     return far.endpoint().write_tagged(to_near, tag, payload, number).has_value();
   }
-  static BulkPair& get() {  // made once: it is large
+  static BulkPair& get() {  // made once, since it is large
     static BulkPair pair;
     return pair;
   }
@@ -145,7 +145,7 @@ void bulk(benchmark::State& state, bool reads) {
   while (state.KeepRunning()) {
     while (posted - std::min(pair.near.ended, pair.far.ended) >= kBulkWindow)
       turn();
-    // A GET may come before the entry it is for: that is what the driver asks again for.
+    // A GET may come before its entry: the driver then repeats it.
     if (!pair.post(posted++, reads)) state.SkipWithError("pushed back");
     turn();
   }
@@ -156,7 +156,7 @@ void bulk(benchmark::State& state, bool reads) {
   report_bytes(state);
 }
 
-// The same walk over the same memory.
+// The same accesses to the same memory.
 template <class Pair>
 void bulk_floor(benchmark::State& state, bool reads) {
   auto& pair = BulkPair<Pair>::get();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two software Cassinis joined in this process, a driver's endpoint on each, and memory to send
-// from and to receive into. One thread polls both endpoints; who steps the NICs is the caller's
-// business.
+// from and to receive into. One thread polls both endpoints; the caller steps the NICs.
 #pragma once
 
 #include <array>
@@ -19,7 +18,7 @@ namespace plnet::bench {
 
 class SoftEnd final : public kfilnd::EndpointEvents {
  public:
-  static constexpr unsigned kBuffers = 8;  // as many as kfilnd posts
+  static constexpr unsigned kBuffers = 8;  // the number of kfilnd
   static constexpr std::uint32_t kBufferBytes = 1U << 16U;
   static constexpr std::size_t kBulkFrom = std::size_t{kBuffers} * kBufferBytes;
 
@@ -95,7 +94,7 @@ struct SoftPair {
     (void)far.endpoint().poll(now);
   }
 
-  cassini::soft::Fabric fabric;  // without freedom it does everything as soon as it can
+  cassini::soft::Fabric fabric;  // without freedom it does everything at once
   std::array<cassini::soft::Nic*, 2> nics;
   cassini::soft::SoftBackend backend;
   SoftEnd near, far;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects for the Cassini driver that are memory and nothing else: a benchmark fills the queues.
+// Objects for the Cassini driver that are only memory: a benchmark fills the queues.
 #pragma once
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the null driver itself costs per message: the part of a core benchmark that is not the
-// core's. The core here does nothing but receive zero bytes of whatever comes.
+// The cost of the null driver per message: the part of a core benchmark that does not belong to the
+// core. The core here only receives zero bytes of every message.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -32,7 +32,7 @@ class IdleCore final : public lnet::LndUpcalls {
 };
 
 constexpr std::size_t kBurst = 32;
-constexpr std::size_t kMessages = 512;  // in turn, so that not one line is always hot
+constexpr std::size_t kMessages = 512;  // in rotation, so that no single line is always hot
 constexpr std::size_t kPeers = 64;
 
 struct Messages {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the endpoint on libfabric costs above the provider shm: two processes on a CPU each, and the
-// same between the same processes without our endpoint as the floor.
+// The cost of the endpoint on libfabric above the provider shm: two processes on a CPU each, and
+// the same processes without our endpoint as the floor.
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -41,13 +41,13 @@ class ShmPair {
   ShmPair(const ShmPair&) = delete;
   ShmPair& operator=(const ShmPair&) = delete;
 
-  // Messages a second, as fast as they are taken; 0: they did not all end well.
+  // Messages a second, as fast as possible; 0: some failed.
   double messages(std::uint64_t count) {
     *bare_turn_ = false;
     const std::uint64_t start_ns = near_->now_ns();
     const std::uint64_t end = near_->begun + count;
     const bool good = until([&] {
-      // A turn's worth, then a turn: as a poller does.
+      // A burst, then a turn, as in a poller.
       for (unsigned i = 0; i < kBurst && near_->begun < end; ++i) {
         if (near_->begun - near_->ended >= kInFlight || !near_->send({}, 0)) break;
         ++near_->begun;
@@ -69,7 +69,7 @@ class ShmPair {
     });
     return good && echo() ? rate(count, start_ns) : 0;
   }
-  // Bytes a second that the far end reads from tagged buffers of ours.
+  // Bytes a second that the far end reads from our tagged buffers.
   double bulk(std::uint64_t count, std::uint32_t length) {
     *bare_turn_ = false;
     const std::uint64_t start_ns = near_->now_ns();
@@ -145,7 +145,7 @@ class ShmPair {
         (void)(*far)->turn();
     }
   }
-  // All that was sent before has come, for shm keeps order.
+  // Waits for all earlier messages, since shm keeps order.
   bool echo() {
     const std::uint64_t before = bare_->answers;
     if (!until([&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of libfabric's shm between two processes, twice: our endpoint, and the provider with
-// nothing above it. Each does the same work for the other end.
+// One end of libfabric's shm between two processes, twice: our endpoint, and the plain provider.
+// Each does the same work for the other end.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@ namespace plnet::bench {
 
 struct OfiWords {
   enum class Ask : std::uint32_t {
-    kNothing,  // be counted
+    kNothing,  // to be counted
     kEcho,     // send it back
     kPut,      // read my tagged buffer
   };
   Ask ask = Ask::kNothing;
   std::uint32_t tag = 0;
-  std::uint64_t address = 0;  // bare: where the answering end's memory is, and its key
+  std::uint64_t address = 0;  // plain provider: address of the answering end's memory, and its key
   std::uint64_t key = 0;
 };
 
@@ -52,7 +52,7 @@ class OfiNode final : public kfilnd::EndpointEvents {
                                                                unsigned other);
   unsigned turn();
   [[nodiscard]] Result<void> send(const OfiWords& words, std::uint64_t cookie);
-  // Lays one of our places open and asks the other end to read it.
+  // Posts one of our places and asks the other end to read it.
   [[nodiscard]] bool begin_bulk(std::uint64_t number, std::uint32_t length);
   [[nodiscard]] std::uint64_t now_ns() const {
     return static_cast<std::uint64_t>(clock_.now().time_since_epoch().count());
@@ -64,7 +64,8 @@ class OfiNode final : public kfilnd::EndpointEvents {
   void on_link(bool, std::uint64_t) override {}
 
  private:
-  static constexpr std::uint64_t kOwn = std::uint64_t{1} << 60U;  // cookies of what others ask for
+  // cookies of operations that others request
+  static constexpr std::uint64_t kOwn = std::uint64_t{1} << 60U;
 
   OfiNode() = default;
   bool pay(const OfiWords& words);
@@ -90,7 +91,7 @@ class BareNode {
 
   unsigned turn();
   [[nodiscard]] bool send(const OfiWords& words);
-  // Of the other end's memory, which an echo has told us.
+  // Reads the other end's memory, whose address came with an echo.
   [[nodiscard]] bool read(std::uint64_t number, std::uint32_t length);
 
   std::uint64_t answers = 0, read_done = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A site whose hosts answer each message by one for ever, and what is measured on it, whatever the
-// transport is.
+// A site whose hosts answer each message by another for ever, and its measurements, for any
+// transport.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace plnet::bench {
 inline constexpr unsigned kConnectsMax = 5;  // out, and as many in
 inline constexpr unsigned kFramesOfTwo = 8;  // under way between two hosts, all on one connection
 
-// An Echo counts what it has received() and can start() so many messages on each connection that it
-// began.
+// An Echo counts its received() messages and can start() a number of messages on each connection
+// that it began.
 template <class Fabric, class Driver, class Echo>
 class EchoSite {
  public:
@@ -32,7 +32,7 @@ class EchoSite {
       echo->start(echoes_.size() == 2 ? kFramesOfTwo : 1);
     run(echoes_.size() * 100);
   }
-  // About as many messages.
+  // Runs until about this many messages have been exchanged.
   void run(std::uint64_t messages) {
     const std::uint64_t before = some_received();
     while (some_received() - before < messages) {
@@ -74,7 +74,7 @@ class EchoSite {
   }
 
  private:
-  // By the count of a few hosts: asking all of them would be what is measured.
+  // From the counts of a few hosts: asking all of them would dominate the measurement.
   [[nodiscard]] std::uint64_t some_received() const {
     const std::size_t step = std::max<std::size_t>(1, echoes_.size() / 8);
     std::uint64_t some = 0;
@@ -91,8 +91,8 @@ class EchoSite {
   std::vector<std::unique_ptr<Driver>> drivers_;
 };
 
-// A Site is built of a number of hosts, knows how many links() there are between them and how many
-// ends of one are counted by it, kEndsOfLink.
+// A Site is built from a number of hosts and knows the number of links() between them and the ends
+// of a link that it counts, kEndsOfLink.
 template <class Site>
 void measure_messages(benchmark::State& state, unsigned hosts, const std::string& links) {
   // Built once: setting up ten thousand hosts takes longer than a round.
@@ -136,8 +136,8 @@ struct SiteWords {
   std::string name;     // "sim.stream"
   std::string message;  // "frame"
   std::string link;     // "connection"
-  std::string links;    // of the counters: "connections"
-  std::string memory;   // what an idle host has
+  std::string links;    // name in the counters: "connections"
+  std::string memory;   // memory of an idle host
 };
 
 template <class Site>

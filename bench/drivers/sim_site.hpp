@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sites of simulated hosts for the benchmarks: each host has one shard and is connected to some ten
-// others; a number of frames per host go back and forth for ever. Nothing here but what the
-// drivers under measurement need.
+// Sites of simulated hosts for the benchmarks: each host has one shard and some ten connections; a
+// number of frames per host go back and forth for ever. Contains only the needs of the measured
+// drivers.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ namespace plnet::bench {
 inline constexpr unsigned kFrameBytes = 100;
 inline constexpr std::uint32_t kFirstAddress = 0x0a00'0001;
 
-// Bytes that the allocator has handed out and not got back.
+// Bytes allocated from the heap and not freed.
 [[nodiscard]] inline std::size_t heap_in_use() {
   const struct mallinfo2 info = mallinfo2();
   return info.uordblks + info.hblkhd;
 }
 
-// Whom host `host` connects to as its `nth` of `each`: the distances grow, so that neighbours in
-// the network are no neighbours in memory.
+// The partner of host `host` as its `nth` of `each`: the distances grow, so that neighbours in the
+// network are not neighbours in memory.
 [[nodiscard]] inline unsigned partner_of(unsigned host, unsigned nth, unsigned hosts) {
   unsigned distance = 1;
   for (unsigned i = 0; i < nth; ++i)
@@ -53,9 +53,9 @@ struct SiteBase {
   std::vector<std::unique_ptr<drivers::SimShard>> shards;
 };
 
-// The floor of a simulated message: the lines that it cannot but touch (both hosts' shards and
-// drivers, the connection, its bytes, its events), twelve in four places of a site of that size,
-// each place known only when the one before has been read, and nothing done with them.
+// The floor of a simulated message: the lines that it must touch (both hosts' shards and drivers,
+// the connection, its bytes, its events), twelve in four places of a site of that size, each place
+// known only from the one before, without any work on them.
 inline void touch_site(benchmark::State& state, unsigned hosts) {
   struct Place {
     std::array<std::uint64_t, 3 * 8> words{};
@@ -64,7 +64,7 @@ inline void touch_site(benchmark::State& state, unsigned hosts) {
   constexpr std::int64_t kBatch = 1000;
   std::vector<Place> site(std::size_t{hosts} * 5 * kPlaces);
   Random random(1);
-  std::uint64_t seen = 0;  // always 0, which the machine does not know
+  std::uint64_t seen = 0;  // always 0, unknown to the compiler
   while (state.KeepRunningBatch(kBatch)) {
     for (std::int64_t i = 0; i < kBatch; ++i) {
       for (unsigned place = 0; place < kPlaces; ++place) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the simulator charges for a message through a byte stream, and for a host that is idle, in
-// sites of several sizes. Where the caches end is what the sizes are about.
+// The simulator's cost of a message through a byte stream, and of an idle host, in sites of several
+// sizes, which lie within and beyond the caches.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +19,11 @@ using socklnd::StreamId;
 
 constexpr std::uint16_t kPort = 988;
 
-// Answers each frame by a frame on the same stream, those of one read together.
+// Answers each frame by a frame on the same stream; the answers to one read leave together.
 class Echo final : public socklnd::StreamEvents {
  public:
   void attach(socklnd::StreamDriver& driver) { driver_ = &driver; }
-  // One frame for each connection: what shares a segment with others is almost free.
+  // One frame for each connection: frames that share a segment are almost free.
   void start(unsigned frames_each) {
     for (const StreamId stream : mine_)
       send(stream, frames_each);
@@ -58,7 +58,7 @@ class Echo final : public socklnd::StreamEvents {
   }
 
   socklnd::StreamDriver* driver_ = nullptr;
-  std::vector<std::uint32_t> got_;  // of a frame that is not whole, by stream
+  std::vector<std::uint32_t> got_;  // bytes of an incomplete frame, by stream
   std::vector<StreamId> mine_;
   std::uint64_t received_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the simulator charges for a message through a queue pair, and for a host that is idle, in
-// sites of several sizes.
+// The simulator's cost of a message through a queue pair, and of an idle host, in sites of several
+// sizes.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -76,7 +76,7 @@ class Echo final : public o2iblnd::VerbsEvents {
   std::uint64_t received_ = 0;
 };
 
-// One for all hosts: nobody looks into it.
+// Shared by all hosts: its contents are never read.
 struct SharedArena {
   SharedArena() { (void)table.add({.base = memory.data(), .size = memory.size()}); }
   std::vector<std::byte> memory = std::vector<std::byte>(kArenaBytes);

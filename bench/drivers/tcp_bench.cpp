@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the TCP driver adds to the system's sockets: to a small message there and back, to bulk, and
-// what it saves when many small messages wait.
+// The overhead of the TCP driver over the system's sockets: for small messages there and back, for
+// bulk, and its savings when many small messages wait.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -52,7 +52,7 @@ void ping_pong(benchmark::State& state, unsigned hot_reads) {
   stop = true;
 }
 
-// One thread at both ends: what there is to do, without waiting.
+// One thread at both ends: the work without waiting.
 void exchange(benchmark::State& state, unsigned hot_reads) {
   TcpEnd near(0, hot_reads);
   TcpEnd far(0, hot_reads);
@@ -124,8 +124,7 @@ void bare_bulk(benchmark::State& state) {
   stop = true;
 }
 
-// As many small messages as wait leave in one call; the other end takes them from its staging
-// buffer.
+// All waiting small messages leave in one call; the other end takes them from its staging buffer.
 void gather(benchmark::State& state, std::size_t waiting) {
   TcpEnd near;
   TcpEnd far;

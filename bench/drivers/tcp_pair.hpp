@@ -15,7 +15,7 @@
 
 namespace plnet::bench {
 
-// One end: takes messages of a small header, and a payload behind it if there is one.
+// One end: receives messages of a small header, optionally with a payload.
 class TcpEnd final : public socklnd::StreamEvents {
  public:
   explicit TcpEnd(std::size_t payload_bytes = 0,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far apart two CPUs are just now: what a cache line takes from one to the other. A host that
-// moves its virtual CPUs changes it by a factor of ten between two rounds, and with it whatever
-// crosses; a figure that crosses is worth nothing without this one beside it.
+// The present distance of two CPUs: the time of a cache line from one to the other. A host that
+// moves its virtual CPUs changes it by a factor of ten between two rounds, and with it every figure
+// that crosses CPUs; such a figure is worthless without this one.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace plnet::bench {
 
 class LineDistance {
  public:
-  // One way, in ns. The other CPU is in answer() meanwhile, once for each call.
+  // One way, in ns. The other CPU runs answer() meanwhile, once for each call.
   [[nodiscard]] double measure() {
     const std::uint32_t before = line_.load(std::memory_order_acquire);
     const auto start = std::chrono::steady_clock::now();

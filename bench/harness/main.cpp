@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The main() of every benchmark executable: chooses by name, interleaves value and floor, prints
+// The main() of every benchmark executable: selects by name, interleaves value and floor, prints
 // one JSON object a line on stdout and everything else on stderr.
 #include <algorithm>
 #include <array>
@@ -29,17 +29,17 @@ using Json = nlohmann::ordered_json;
 constexpr unsigned kRoundsDefault = 25;  // an odd number has a middle
 constexpr unsigned kRoundsMax = 1001;
 constexpr unsigned kPatience = 8;  // rounds tried per round wanted, on a busy machine
-constexpr std::chrono::seconds kPatienceTime{60};  // once as many are tried as are wanted
-constexpr unsigned kQuietEnough = 5;  // undisturbed rounds that may speak for themselves
+constexpr std::chrono::seconds kPatienceTime{60};  // after the wanted number of attempts
+constexpr unsigned kQuietEnough = 5;               // enough undisturbed rounds to use these alone
 
-// What one round of one body gave.
+// The result of one round of one body.
 struct Round {
   double figure = 0;
   std::map<std::string, double> counters;
   bool disturbed = false;
 };
 
-// Keeps the one run that Google Benchmark is told to make.
+// Keeps the single run of Google Benchmark.
 class Collector final : public benchmark::BenchmarkReporter {
  public:
   explicit Collector(Timing timing) : timing_(timing) {}
@@ -77,7 +77,7 @@ class Side {
  public:
   Side(const Benchmark& benchmark, const Body& body) : benchmark_(benchmark), body_(body) {}
 
-  // The first round finds out how many iterations fill one, and is not counted.
+  // The first round determines the number of iterations, and is not counted.
   [[nodiscard]] bool calibrate() {
     if (benchmark_.once) {
       iterations_ = 1;
@@ -168,8 +168,8 @@ void tell(const Round& value, const Round* floor) {
   std::fprintf(stderr, "%s\n", line.dump().c_str());
 }
 
-// Value and floor in turn until enough rounds are quiet. A pair is kept or dropped as a pair; on a
-// machine that is never quiet the disturbed pairs speak too.
+// Runs value and floor alternately until enough rounds are undisturbed. A pair is kept or dropped
+// as a whole; on a machine that is never quiet disturbed pairs are used too.
 bool run_rounds(unsigned wanted, Side& value, Side* floor, bool tell_each, unsigned& disturbed) {
   if (!value.calibrate() || (floor != nullptr && !floor->calibrate())) return false;
   std::vector<std::pair<Round, Round>> noisy;
@@ -265,7 +265,7 @@ void list(const Suite& suite) {
   }
 }
 
-// The CPUs that the process started with: a body that pins its own thread must not narrow them.
+// The CPUs that the process started with: a body that pins its own thread must not reduce them.
 const cpu_set_t& cpus_at_start() {
   static const cpu_set_t kCpus = [] {
     cpu_set_t cpus;
@@ -306,7 +306,7 @@ int run(int argc, char** argv) {
   for (const Benchmark& benchmark : suite) {
     if (!names.empty() && std::ranges::find(names, benchmark.name) == names.end()) continue;
     good = measure(benchmark, rounds, tell_each, fixed) && good;
-    // Undo what the body may have pinned.
+    // Undoes pinning by the body.
     sched_setaffinity(0, sizeof(cpu_set_t), &cpus_at_start());
   }
   return good ? EXIT_SUCCESS : EXIT_FAILURE;

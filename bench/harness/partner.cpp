@@ -14,7 +14,7 @@ Partner::Partner(benchmark::State& state, std::function<void()> work) : work_(st
     state.SkipWithError("needs two CPUs that this process may use");
     return;
   }
-  // Born on its CPU: moving a running thread would count as taking the CPU away from it.
+  // Created on its CPU: moving a running thread would count as an involuntary switch.
   cpu_set_t only;
   CPU_ZERO(&only);
   CPU_SET(*cpu, &only);

@@ -12,8 +12,8 @@
 namespace plnet::bench {
 
 // Puts the caller on the first CPU and runs `work` on the second; joins at the end of the scope, so
-// the body must have told `work` to stop by then. Where there are no two CPUs the state is skipped
-// with an error and ready() is false: the body returns at once.
+// the body must have told `work` to stop by then. Without two CPUs the state is skipped with an
+// error and ready() is false: the body returns at once.
 class Partner {
  public:
   Partner(benchmark::State& state, std::function<void()> work);

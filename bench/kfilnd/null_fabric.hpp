@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric of two endpoints that costs next to nothing: what is sent is copied into the other's
-// receive buffer in the call, bulk is moved in the call, and both are told by the next poll().
-// Allocates at start only; one thread has both ends.
+// A fabric of two endpoints at almost no cost: a sent message is copied into the other's receive
+// buffer in the call, bulk is moved in the call, and the next poll() reports to both. Allocates at
+// start only; one thread has both ends.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace plnet::bench {
 
-// First in, first out, of a fixed number of places.
+// FIFO with a fixed number of places.
 template <class T>
 class NullQueue {
  public:
@@ -33,7 +33,7 @@ class NullQueue {
     places_[tail_++ & mask_] = one;
   }
   void drop(std::size_t count = 1) { head_ += count; }
-  // What lies in one piece from the first on.
+  // The contiguous elements from the first on.
   [[nodiscard]] std::span<const T> run(std::size_t most) const {
     const std::size_t at = head_ & mask_;
     const std::size_t here = std::min(mask_ + 1 - at, tail_ - head_);
@@ -55,7 +55,7 @@ class NullEndpoint final : public kfilnd::EndpointDriver {
   NullEndpoint(const ArenaTable& arenas, kfilnd::EndpointEvents& events)
       : arenas_(arenas), events_(events), tagged_(kTags) {}
   void connect(NullEndpoint& other) { other_ = &other; }
-  // Posts are turned away this often, then taken again.
+  // Posts are refused this often, then accepted again.
   void refuse(unsigned times) { refusals_ = times; }
 
   unsigned poll() {
@@ -122,7 +122,7 @@ class NullEndpoint final : public kfilnd::EndpointDriver {
  private:
   static constexpr std::size_t kBurst = 32;
   static constexpr std::size_t kCompletions = 8192;  // more than a test has under way
-  static constexpr std::size_t kTags = 65536;        // by their keys
+  static constexpr std::size_t kTags = 65536;        // indexed by key
 
   struct Tagged {
     lnet::Payload buffer;
@@ -165,7 +165,7 @@ class NullEndpoint final : public kfilnd::EndpointDriver {
     return true;
   }
 
-  // Each of one piece.
+  // Both payloads are contiguous.
   static void move(const lnet::Payload& from, const ArenaTable& from_arenas,
                    const lnet::Payload& to, const ArenaTable& to_arenas) {
     PLNET_CHECK(from.fragments.size() == 1 && to.fragments.size() == 1, "bulk of one piece");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two kfi LNDs on a fabric that costs next to nothing, one thread for both; each with a core that
-// takes what comes and does no more with it than to say where it goes.
+// Two kfi LNDs on a fabric at almost no cost, one thread for both; each with a core that receives
+// every message and only chooses its place.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ class NullSide final : public lnet::LndUpcalls {
   }
   void connect(NullSide& other) { endpoint_->connect(*other.endpoint_); }
 
-  // Hands over up to `count` messages of this type and length; fewer if so many are not free.
+  // Sends up to `count` messages of this type and length; fewer if not enough are free.
   std::size_t send(std::size_t count, lnet::MessageType type, std::uint32_t length) {
     count = std::min(count, free_.size());
     const std::span<lnet::Transmit*> burst(free_.data() + free_.size() - count, count);
@@ -63,7 +63,7 @@ class NullSide final : public lnet::LndUpcalls {
       }
     }
     const std::size_t taken = lnd_->send(burst);
-    // What was taken is the front of the burst.
+    // The accepted ones are the front of the burst.
     std::ranges::rotate(burst, burst.begin() + static_cast<std::ptrdiff_t>(taken));
     free_.resize(free_.size() - taken);
     return taken;
@@ -147,7 +147,7 @@ class NullPair {
     now += std::chrono::microseconds(10);
     return a.turn(now) + b.turn(now);
   }
-  // Until everything that was sent has ended on both sides.
+  // Turns until everything that was sent has ended on both sides.
   void settle() {
     for (unsigned i = 0; i < kTurnsMax; ++i) {
       if (turn() == 0 && a.lnd().idle() && b.lnd().idle()) return;

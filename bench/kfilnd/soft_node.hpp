@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A node on a software Cassini: the core, the kfi LND and the driver's endpoint on one shard,
-// turned as a poller turns them; several in one process, whose NICs a fabric joins. Only the
-// coordinator is missing: peers are known from the start.
+// turned as by a poller; several in one process, whose NICs a fabric joins. Without a coordinator:
+// peers are known from the start.
 #pragma once
 
 #include <cstddef>
@@ -20,39 +20,39 @@
 
 namespace plnet::bench {
 
-// NICs, and the time that stepping them takes.
+// NICs, and the time of stepping them.
 class SoftFabric {
  public:
   static constexpr std::uint32_t kFirstNic = 0x1a0;
   explicit SoftFabric(unsigned nics);
 
   [[nodiscard]] cassini::Backend& backend() { return *backend_; }
-  // One thread's.
+  // For one thread.
   void step() {
     const std::uint64_t before = clock_.cycles();
     const unsigned done = fabric_.step(++steps_);
     if (done > 0) busy_ += clock_.cycles() - before;
   }
-  // Of steps that did something.
+  // Of steps with work.
   [[nodiscard]] double busy_seconds() const {
     return static_cast<double>(busy_) / clock_.cycles_per_second();
   }
 
  private:
-  cassini::soft::Fabric fabric_;  // without freedom it does everything as soon as it can
+  cassini::soft::Fabric fabric_;  // without freedom it does everything at once
   std::unique_ptr<cassini::soft::SoftBackend> backend_;
   runtime::TscClock clock_;
   std::uint64_t steps_ = 0;
   std::uint64_t busy_ = 0;
 };
 
-// What a node has of one of the NICs: the driver's endpoint, and the LND on it.
+// A node's part of one of the NICs: the driver's endpoint, and the LND on it.
 class SoftLeg {
  public:
   SoftLeg(SoftFabric& fabric, unsigned nic);
 
   [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
-  // Once. Everything that is to be sent from or received into is in `arenas`; they outlive it.
+  // Call once. `arenas` contains all memory of transfers and outlives the LND.
   [[nodiscard]] std::unique_ptr<kfilnd::KfiLnd> make_lnd(lnet::NiPort& port, ArenaTable& arenas);
   unsigned poll(Instant now) { return endpoint_->poll(now); }
 
@@ -80,15 +80,15 @@ class SoftNode final : lnet::EventHandler {
   SoftNode(const SoftNode&) = delete;
   SoftNode& operator=(const SoftNode&) = delete;
 
-  // One turn of the poller. The NIC is somebody else's.
+  // One turn of the poller. The NIC is stepped elsewhere.
   void turn();
-  // What lives on its shard, polled before LNet sends. Null: nobody.
+  // A resident of its shard, polled before LNet sends. Null: none.
   void set_resident(Pollable* resident) { resident_ = resident; }
   [[nodiscard]] lnet::Nid nid() const { return leg_.nid(); }
   [[nodiscard]] lnet::Shard& shard() { return core_->shard(0); }
   [[nodiscard]] std::span<std::byte> memory() { return memory_; }
   void know(const lnet::Nid& peer) { (void)core_->add_peer(peer); }
-  // The first `length` bytes of its memory, for others to put into, and how often they have.
+  // Attaches the first `length` bytes of its memory for PUTs of others, and counts these.
   void lay_open(lnet::PortalId portal, std::uint32_t length);
   [[nodiscard]] std::uint64_t puts() const { return puts_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The core on a network that is not there: what LNet itself costs per message. PUTs with ACK to
-// peers drawn at random, counters on; a message is one PUT with everything that follows from it,
-// its ACK included. doc/performance.md has the shares of its steps.
+// The core on a network without cost: LNet's own cost per message. PUTs with ACK to peers drawn at
+// random, counters on; a message is one PUT with all its consequences, including its ACK.
+// doc/performance.md has the shares of its steps.
 #include "bench/harness/harness.hpp"
 #include "bench/lnet/putter.hpp"
 #include "bench/lnet/two_cores.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What matching costs on the shard that owns the memory: no network, no crossing of shards.
+// The cost of matching on the shard that owns the memory: no network, no crossing of shards.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -70,7 +70,7 @@ struct Site {
   MatchTable table;
 };
 
-// Request buffers of a service: whatever comes to the portal goes to the first.
+// Request buffers of a service: every message to the portal uses the first one.
 void put_into_wildcard(benchmark::State& state) {
   Site site;
   const MeSpec any{.portal = 4, .ignore_bits = ~0ULL};
@@ -87,7 +87,7 @@ void put_into_wildcard(benchmark::State& state) {
   benchmark::DoNotOptimize(site.listener.bytes);
 }
 
-// Bulk transfers that wait for their data: thousands of unique entries, one of them meant.
+// Bulk transfers that wait for their data: thousands of unique entries, one of which matches.
 void put_into_unique(benchmark::State& state) {
   constexpr std::uint64_t kEntries = 4096;
   Site site(kEntries);
@@ -106,7 +106,7 @@ void put_into_unique(benchmark::State& state) {
   benchmark::DoNotOptimize(site.listener.bytes);
 }
 
-// A bulk transfer's whole life at its target.
+// All steps of a bulk transfer at its target.
 void attach_and_put(benchmark::State& state) {
   Site site;
   MdSpec once = site.md(kMdPut);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one more peer costs the core: two nodes that differ in nothing but how many peers they have
-// room for, all of it made at start, and every peer known, sent to and heard of.
+// The core's cost of one more peer: two nodes that differ only in their number of peers, everything
+// allocated at start, and every peer known, sent to and received from.
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -42,7 +42,7 @@ class EchoMaker final : public lnet::LndMaker {
   Random random_{1};
 };
 
-// A node with room for so many peers; the core's heap alone.
+// A node with room for this many peers; the core's heap alone.
 std::size_t bytes_of_node(std::size_t peers) {
   std::vector<std::byte> memory(1 << 20);
   ArenaTable arenas;
@@ -71,7 +71,7 @@ std::size_t bytes_of_node(std::size_t peers) {
     node.quiescent(0);
   };
   for (std::uint32_t i = 0; i < peers; ++i) {
-    // On the ping portal: nobody is discovered, since the null driver answers no ping.
+    // To the ping portal: no discovery occurs, since the null driver answers no ping.
     (void)node.shard(0).put(*md, {.target = {Nid::of(lnet::NetType::kTcp, 0, 0x0a000000 + i)},
                                   .portal = lnet::kPingPortal,
                                   .ack = false});

@@ -21,8 +21,7 @@ constexpr NetId kNear = make_net(NetType::kTcp, 0);
 constexpr NetId kAlsoNear = make_net(NetType::kO2ib, 0);
 constexpr NetId kFar = make_net(NetType::kKfi, 0);
 
-// Peers as the coordinator lays them out: PeerNis, Peers and what views list in tables of their
-// own, by number.
+// Peers in the coordinator's layout: PeerNis, Peers and the tables of views, by number.
 class Node {
  public:
   struct Shape {
@@ -59,7 +58,7 @@ class Node {
     std::size_t next = 0;
     std::uintptr_t answer = 0;
     for ([[maybe_unused]] auto _ : state) {
-      // The next question waits for the last answer: latency, not throughput.
+      // Each request depends on the previous result: latency, not throughput.
       PathRequest request;
       request.destination = questions_[(next++ + (answer >> 63)) % questions_.size()];
       const auto path = select_path(request, local_, routes_, sequences_, parameters_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How evenly peers are shared out over CPTs, for scripts/draw_placement.py: a line of CSV for each
-// rule, pattern of addresses, number of CPTs and number of peers.
+// The distribution of peers over CPTs, for scripts/draw_placement.py: a line of CSV for each rule,
+// pattern of addresses, number of CPTs and number of peers.
 #include <algorithm>
 #include <cstdio>
 

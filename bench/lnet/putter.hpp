@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node on a network that is not there, whose shards PUT to peers drawn at random.
+// A node on a network without cost, whose shards PUT to peers drawn at random.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ struct CountAcks final : lnet::EventHandler {
 };
 
 struct Site {
-  // `arenas` and `taps`: for who listens.
+  // `arenas` and `taps`: for captures.
   explicit Site(unsigned shards, const ArenaTable* arenas = nullptr,
                 std::span<const lnet::TapSlot> taps = {})
       : node({.shards = shards,
@@ -68,7 +68,7 @@ struct Site {
   std::vector<Nid> peers;
 };
 
-// One shard that puts to peers at random and turns itself. Two of them share no cache line.
+// One shard that puts to random peers and turns itself. Two of them share no cache line.
 class alignas(kNoSharing) Putter {
  public:
   Putter(Site& site, unsigned shard, std::uint32_t first, std::uint32_t peers)
@@ -119,7 +119,7 @@ class alignas(kNoSharing) Putter {
   Instant now_{};
 };
 
-// PUT with ACK on the one shard of the site; each is a message of the figure.
+// PUT with ACK on the only shard of the site; each counts as a message.
 inline void put_with_ack(benchmark::State& state, Site& site, std::uint32_t peers) {
   site.add_peers(peers, 0);
   Putter putter(site, 0, 0, peers);

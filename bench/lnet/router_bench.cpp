@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwarding on networks that are not there: what LNet itself costs for a message that passes
-// through. PUTs without payload from 10 000 clients at random, each to one of 10 000 destinations
-// on 64 remote networks at random, through the gateway that leads there.
+// Forwarding on networks without cost: LNet's own cost of a message that passes through. PUTs
+// without payload from 10 000 clients at random, each to one of 10 000 destinations on 64 remote
+// networks at random, through the gateway to it.
 #include <algorithm>
 #include <array>
 #include <list>
@@ -44,7 +44,7 @@ struct Site {
               .limits = {.peer_ports = kPeers,
                          .extra_links = 16,
                          .messages = 1024,
-                         .receives = kBuffers + kClients,  // each client can have one that waits
+                         .receives = kBuffers + kClients,  // each client can have a waiting one
                          .descriptors = 64,
                          .match_entries = 64},
               .peers = kPeers,
@@ -57,7 +57,8 @@ struct Site {
     node.shared().parameters.routing.set(static_cast<std::int32_t>(lnet::RoutingState::kEnabled));
     for (unsigned i = 0; i < shards; ++i)
       PLNET_CHECK(node.shard(i).core().buffers.resize({{kBuffers, 0, 0}}), "there is room");
-    // The next hops of what arrives on one shard have their home on the other, if there is one.
+    // The next hops of messages that arrive on one shard have their home on the other, if there is
+    // one.
     for (std::uint32_t i = 0; i < kRoutes; ++i) {
       lnet::PeerNi& gateway =
           node.add_peer(gateway_nid(i), static_cast<lnet::ShardId>((i + 1) % shards));
@@ -69,7 +70,7 @@ struct Site {
     }
     view = lnet::RouteView(routes);
     node.shared().routes.store(&view);
-    for (std::uint32_t i = 0; i < kClients; ++i)  // each arrives where its home is
+    for (std::uint32_t i = 0; i < kClients; ++i)  // each arrives at its home
       node.add_peer(client_nid(i), static_cast<lnet::ShardId>(i / (kClients / shards)));
     for (std::uint32_t i = 0; i < kDestinations; ++i)
       node.add_peer(destination(i), static_cast<lnet::ShardId>(i % shards));
@@ -80,7 +81,7 @@ struct Site {
                    number);
   }
 
-  // A shard's messages go through gateways whose home is another, if there are several.
+  // A shard's messages go through gateways whose home is another shard, if there are several.
   std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard, unsigned shards) {
     drivers::NullConfig config{.peers_max = kPeers};
     if (port.ni().net == lnet::make_net(lnet::NetType::kTcp, 0)) {
@@ -128,7 +129,7 @@ class alignas(kNoSharing) Router {
     return shard_.core().statistics.get(lnet::Statistic::kRouteCount);
   }
   [[nodiscard]] bool settled() const { return shard_.core().buffers.held() == 0; }
-  // What waits when it is stopped is dropped, and nothing else.
+  // Messages that wait at the stop are dropped, but no others.
   [[nodiscard]] bool failed() const {
     return shard_.core().statistics.get(lnet::Statistic::kDropCount) >
            shard_.core().causes.get(lnet::Cause::kDroppedConnectionLost);
@@ -143,7 +144,7 @@ class alignas(kNoSharing) Router {
 void forward(benchmark::State& state) {
   const auto site = std::make_unique<Site>(1);
   Router router(site->node.shard(0), site->allowances[0].messages);
-  while (router.done() < 4 * kClients)  // everybody has links
+  while (router.done() < 4 * kClients)  // all peers have links
     router.turn();
   const std::uint64_t before = router.done();
   for ([[maybe_unused]] auto _ : state)
@@ -155,8 +156,8 @@ void forward(benchmark::State& state) {
   if (router.failed()) state.SkipWithError("something was dropped");
 }
 
-// Two shards on two CPUs: what arrives on one leaves from the other. The figure is for each of the
-// two cores.
+// Two shards on two CPUs: messages that arrive on one leave from the other. The figure is for each
+// of the two cores.
 void forward_across(benchmark::State& state) {
   const auto site = std::make_unique<Site>(2);
   Router here(site->node.shard(0), site->allowances[0].messages);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two shards of a node on two CPUs that work for each other. Each is a thing that turns, counts
-// what it has done, and comes to rest after stop().
+// Two shards of a node on two CPUs that work for each other. Each is an object that turns, counts
+// its work, and finishes after stop().
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,7 @@
 
 namespace plnet::bench {
 
-// Reports what each of the two cores does, and how far apart they were. Each has done `warm_up`
-// before it counts.
+// Reports the work of each of the two cores, and their distance. Counting begins after `warm_up`.
 template <class Worker>
 void run_on_two_cores(benchmark::State& state, Worker& here, Worker& there, std::uint64_t warm_up) {
   std::atomic<std::uint64_t> done_there{0};
@@ -45,7 +44,7 @@ void run_on_two_cores(benchmark::State& state, Worker& here, Worker& there, std:
     for (here.stop(); !here.settled();)
       here.turn();
     drained.store(true, std::memory_order_relaxed);
-    for (int turns = 0; turns < 1000; ++turns)  // what the other still has here
+    for (int turns = 0; turns < 1000; ++turns)  // finishes the other's work on this shard
       here.turn();
     state.counters["line_ns"] = (distance_before + distance.measure()) / 2;
   }

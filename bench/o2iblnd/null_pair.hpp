@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two o2ib LNDs on queue pairs that cost next to nothing, one thread for both; each with a core
-// that receives everything and only says where it goes.
+// Two o2ib LNDs on queue pairs at almost no cost, one thread for both; each with a core that
+// receives every message and only chooses its place.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class NullO2ibSide final : public lnet::LndUpcalls {
   }
   void join(NullO2ibSide& other) { driver_->join(*other.driver_); }
 
-  // Hands over up to `count` messages of this type and length; fewer if so many are not free.
+  // Sends up to `count` messages of this type and length; fewer if not enough are free.
   std::size_t send(std::size_t count, lnet::MessageType type, std::uint32_t length) {
     count = std::min(count, free_.size());
     const std::span<lnet::Transmit*> burst(free_.data() + free_.size() - count, count);
@@ -64,7 +64,7 @@ class NullO2ibSide final : public lnet::LndUpcalls {
       }
     }
     const std::size_t taken = lnd_->send(burst);
-    // What was taken is the front of the burst.
+    // The accepted ones are the front of the burst.
     std::ranges::rotate(burst, burst.begin() + static_cast<std::ptrdiff_t>(taken));
     free_.resize(free_.size() - taken);
     return taken;
@@ -146,7 +146,7 @@ class NullO2ibPair {
     now += std::chrono::microseconds(10);
     return a.turn(now) + b.turn(now);
   }
-  // Until everything that was sent has ended on both sides.
+  // Turns until everything that was sent has ended on both sides.
   void settle() {
     for (unsigned i = 0; i < kTurnsMax; ++i) {
       if (turn() == 0 && a.lnd().idle() && b.lnd().idle()) return;

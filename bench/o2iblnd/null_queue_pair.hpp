@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two queue pairs that cost next to nothing: what is sent is copied into the other's receive in the
-// call, remote writes move nothing unless told to, and both are told by the next poll(). Allocates
-// at start only; one thread has both ends.
+// Two queue pairs at almost no cost: a sent message is copied into the other's receive in the call,
+// remote writes move nothing unless requested, and the next poll() reports to both. Allocates at
+// start only; one thread has both ends.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace plnet::bench {
 
-// First in, first out, of a fixed number of places.
+// FIFO with a fixed number of places.
 template <class T>
 class NullRing {
  public:
@@ -37,7 +37,7 @@ class NullRing {
     places_[tail_++ & mask_] = one;
   }
   void drop(std::size_t count = 1) { head_ += count; }
-  // The elements that lie in one piece from the first on.
+  // The contiguous elements from the first on.
   [[nodiscard]] std::span<const T> run(std::size_t most) const {
     const std::size_t at = head_ & mask_;
     return {&places_[at], std::min({mask_ + 1 - at, tail_ - head_, most})};
@@ -50,8 +50,8 @@ class NullRing {
   std::size_t tail_ = 0;
 };
 
-// A device that is told of memory at no cost, or at that of the system's: pages are pinned, which
-// is most of what ibv_reg_mr() does.
+// A device that registers memory at no cost, or at the system's cost: pages are pinned, which is
+// most of the work of ibv_reg_mr().
 class NullMapDevice final : public MapDevice {
  public:
   explicit NullMapDevice(const ArenaTable& arenas) : arenas_(arenas) {}
@@ -85,7 +85,7 @@ class NullVerbs final : public o2iblnd::VerbsDriver {
   NullVerbs(const ArenaTable& arenas, o2iblnd::VerbsEvents& events)
       : arenas_(arenas), events_(events) {}
   void join(NullVerbs& other) { other_ = &other; }
-  // Chains are turned away this often, then taken again.
+  // Chains are refused this often, then accepted again.
   void refuse(unsigned times) { refusals_ = times; }
   void move_bytes(bool moves) { moves_ = moves; }
   [[nodiscard]] NullMapDevice& map_device() { return map_device_; }
@@ -164,7 +164,7 @@ class NullVerbs final : public o2iblnd::VerbsDriver {
   static constexpr QueuePairId kId{0, 1};
   static constexpr std::size_t kBurst = 32;
 
-  // As drivers/net/mlx does, but for the time: a chain has completed when it is posted.
+  // As in drivers/net/mlx, except for the time: a chain has completed when it is posted.
   [[nodiscard]] bool map(std::span<const o2iblnd::WorkRequest> chain) {
     std::uint32_t last = MapCache::kNone;
     for (const o2iblnd::WorkRequest& write : chain.first(chain.size() - 1)) {

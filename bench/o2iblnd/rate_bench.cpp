@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages and transfers of one core: lib/o2iblnd alone, over queue pairs that cost next to
-// nothing. The core is initiator and target of each message.
+// Messages and transfers of one core: lib/o2iblnd alone, over queue pairs at almost no cost. The
+// core is initiator and target of each message.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -44,17 +44,17 @@ void rate(benchmark::State& state, lnet::MessageType type, std::uint32_t length,
       static_cast<double>(pair.a.lnd().count(o2iblnd::O2ibCounters::Id::kIdleWithCredit));
 }
 
-// One way to tell the device of payloads, and the time that it has taken.
+// One way to map payloads for the device, and its time.
 struct Mapping {
   const char* name = "";
   MapRules rules;
   bool pins = false;
-  unsigned rounds = 64;  // until the next way's turn
+  unsigned rounds = 64;  // until the next way has its turn
   double seconds = 0;
   std::uint64_t messages = 0;
 };
 
-// All ways in turn, so that they meet the same machine.
+// All ways alternate, so that they meet the same machine.
 void mapping(benchmark::State& state) {
   std::array<Mapping, 4> ways{{{.name = "ns_premapped", .rules = {}},
                                {.name = "ns_hit", .rules = {.arenas = true}},
@@ -77,14 +77,14 @@ void mapping(benchmark::State& state) {
         (void)pair.a.send(kBurst, lnet::MessageType::kPut, NullO2ibSide::kBulkBytes);
         pair.settle();
       };
-      send();  // caches, the processor's too, forget the way before
+      send();  // so that caches, the processor's too, do not contain data of the previous way
       const std::uint64_t before = pair.a.sent;
       const double start = cpu_seconds();
       for (unsigned i = 0; i < way.rounds; ++i)
         send();
       way.seconds += cpu_seconds() - start;
       way.messages += pair.a.sent - before;
-      // Kept mappings are removed while it is known whether they are pinned.
+      // Kept mappings are removed while their pinning is known.
       for (NullO2ibSide* const side : {&pair.a, &pair.b})
         side->driver().set_mapping({.arenas = true, .keeps = false});
     }

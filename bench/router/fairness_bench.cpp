@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a next hop that takes nothing, or little, takes from the others: a flow through a router
-// while somebody else's messages to such a hop fill whatever they may, beside the same flow alone.
+// The effect of a next hop that reads nothing, or little, on other traffic: a flow through a router
+// while messages of others to such a hop fill all their shares, beside the same flow alone.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace plnet::bench {
 namespace {
 
-constexpr std::uint64_t kLookEvery = 1024;  // turns between two looks at the other flow
+constexpr std::uint64_t kLookEvery = 1024;  // turns between two services of the other flow
 constexpr std::uint64_t kNoLimit = UINT64_MAX / (std::uint64_t{1} << 21U);
 constexpr int kTurnsToFill = 20'000;
 
@@ -25,7 +25,7 @@ struct Shape {
 constexpr Shape kPages{.payload_bytes = 4096, .under_way = 64};
 constexpr Shape kBulk{.payload_bytes = std::uint32_t{1} << 20U, .under_way = 4};
 
-// Sends as much as the router lets in; what of it arrives the hop reads rarely, or never.
+// Sends as much as the router accepts; the hop reads the arriving messages rarely, or never.
 void look_after(Flow& other, OtherHop hop) {
   if (hop == OtherHop::kNone) return;
   other.send(kNoLimit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes through a relay, and both ends of it in one thread: PUTs framed as the kernel's LND
-// frames them, written to one socket and counted at another. The bytes are the same whatever lies
-// between, be it nothing, a bare relay or a router.
+// The traffic through a relay, and both its ends in one thread: PUTs in the frames of the kernel's
+// LND, written to one socket and counted at another. The bytes are the same with nothing, a bare
+// relay or a router between them.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct FlowEnds {
 
 class Flow {
  public:
-  // `together`: so many messages, if they may be begun, go with one system call.
+  // `together`: messages that are sent with one system call, if they may begin.
   Flow(FlowEnds ends, std::uint32_t payload_bytes, std::size_t together = 1);
 
   // One try at each end. Messages beyond `limit` are not begun.
@@ -42,20 +42,20 @@ class Flow {
     return (sent_bytes_ + wire_bytes() - 1) / wire_bytes();
   }
   [[nodiscard]] std::uint64_t arrived() const { return arrived_bytes_ / wire_bytes(); }
-  // Everything that was begun is there.
+  // Everything that was begun has arrived.
   [[nodiscard]] bool settled() const { return sent_bytes_ == arrived_bytes_; }
   [[nodiscard]] bool broken() const { return broken_; }
-  // Of a flow whose far end is not a socket.
+  // False for a flow whose far end is not a socket.
   [[nodiscard]] bool has_source() const { return ends_.source.valid(); }
   [[nodiscard]] bool at_boundary() const { return sent_bytes_ % wire_bytes() == 0; }
   [[nodiscard]] std::size_t wire_bytes() const { return message_.size(); }
 
  private:
-  // What the next call is offered; returns its bytes.
+  // Prepares the data of the next call; returns its size.
   [[nodiscard]] std::size_t gather(std::uint64_t limit_bytes);
 
   FlowEnds ends_;
-  std::vector<std::byte> message_;  // one after the other, all the same
+  std::vector<std::byte> message_;  // repeated equal messages
   const std::size_t together_;
   std::vector<iovec> pieces_;
   std::vector<std::byte> received_;
@@ -65,7 +65,7 @@ class Flow {
   bool broken_ = false;
 };
 
-// A connection over loopback, nonblocking and without delay. Invalid if there is none to be had.
+// A connection over loopback, nonblocking and without delay. Invalid if none can be made.
 struct SocketPair {
   drivers::TcpSocket near;
   drivers::TcpSocket far;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A router between TCP and kfi beside one between TCP and TCP: the same client, the same bytes, and
-// a whole node at the far end of either, in the client's thread. So are the NICs in software: of
-// the router's core they take nothing, and what they take there counts for nobody: it is told
-// apart.
+// a whole node at the far end of either, in the client's thread. The software NICs are in that
+// thread, too: they take nothing from the router's core, and their time is reported separately.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -30,7 +29,7 @@ constexpr Shape kManyPages{.payload_bytes = kPageBytes, .under_way = 64};
 
 enum class Figure : std::uint8_t { kRate, kCpu };
 
-// From a socket through the router to a node that the client's thread turns, too.
+// From a socket through the router to a node in the client's thread.
 class FlowToNode {
  public:
   virtual ~FlowToNode() = default;
@@ -61,13 +60,13 @@ class FlowToNode {
         FlowEnds{.from = ends.from, .to = ends.to, .source = std::move(ends.source), .sink = {}},
         payload_bytes);
   }
-  // Before what the router stands on goes.
+  // Call before destroying the router's parts.
   void end() {
     source_.reset();
     routed_.reset();
   }
   bool far_end_is_there_ = true;
-  // Returns how many messages have come so far.
+  // Returns the number of messages received so far.
   virtual std::uint64_t turn_far_end() = 0;
 
  private:
@@ -119,7 +118,7 @@ class FlowToTcp final : public FlowToNode {
                                                    .clock = &clock_});
     far_end_is_there_ = sink_->listen();
     sink_->know(routed->router->nids()[1]);
-    sink_->turn();  // from here on it knows what time it is
+    sink_->turn();  // sets its clock
     sink_->lay_open(payload_bytes);
     begin(std::move(routed), payload_bytes);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a message takes when others come at random: through a router of ours at 70 % of what it
-// can do, and at the same rate by a bare relay and by no relay at all.
+// The latency of messages that arrive at random: through our router at 70 % of its capacity, and at
+// the same rate through a bare relay and without a relay.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -20,22 +20,22 @@ namespace {
 
 constexpr std::uint32_t kPayloadBytes = 4096;
 constexpr double kLoad = 0.7;
-constexpr std::uint64_t kUnderWay = 64;  // enough for as many as go through
+constexpr std::uint64_t kUnderWay = 64;  // more than the flow ever has under way
 constexpr auto kWarmUp = std::chrono::milliseconds(25);
 constexpr auto kCalibration = std::chrono::milliseconds(40);
-// All rounds hang on their median: a machine that stalls for one shall not decide.
+// All rounds depend on their median, so that a single stall does not decide.
 constexpr std::size_t kCalibrations = 9;
 
 struct Percentiles {
   double p50_us = 0;
   double p99_us = 0;
-  double generator_busy = 0;  // of its time
+  double generator_busy = 0;  // share of its time
 };
 
-// What all rounds of a bench have in common.
+// State shared by all rounds of a benchmark.
 struct Load {
-  double rate = 0;           // messages a second; 0: not known yet
-  std::size_t together = 1;  // messages that are due leave with one system call
+  double rate = 0;           // messages a second; 0: not yet known
+  std::size_t together = 1;  // due messages that leave with one system call
 };
 using SharedLoad = std::shared_ptr<Load>;
 
@@ -59,7 +59,7 @@ double saturated_rate(Flow& flow, const Clock& clock) {
   return rates[kCalibrations / 2];
 }
 
-// `loop` is how long: the benchmark's own, or as many turns.
+// `loop` determines the duration: the benchmark's own, or a number of turns.
 Percentiles open_loop(Flow& flow, const Clock& clock, double rate,
                       const std::function<void(const std::function<void()>&)>& loop) {
   OpenLoop open(flow, clock, rate);
@@ -97,7 +97,7 @@ Percentiles through_router(benchmark::State& state, const SharedLoad& load) {
   return seen;
 }
 
-// As many turns as the other has made in the same time would be too many: half of them.
+// Without a relay the same time has too many turns: half of the number is enough.
 Percentiles through_nothing(const Clock& clock, const Load& load, double seconds) {
   SocketPair pair = connect_pair();
   Flow flow({.from = nid_of(0x7f000002),
@@ -112,7 +112,7 @@ Percentiles through_nothing(const Clock& clock, const Load& load, double seconds
   });
 }
 
-// What it adds to the median, beside no relay at all.
+// The added median latency relative to no relay.
 void tell_added(benchmark::State& state, const Percentiles& seen, const Load& load) {
   const runtime::TscClock clock;
   const Percentiles direct = through_nothing(clock, load, 0.2);
@@ -139,7 +139,7 @@ void spread(benchmark::State& state, const SharedLoad& load) {
   tell(state, seen, spread_of(seen));
 }
 
-// At the rate that the router was given before.
+// At the same rate as the router.
 Percentiles through_splice(benchmark::State& state, const SharedLoad& load) {
   BareRelay bare(RelayKind::kSplice);
   if (!bare.ends.valid()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that begin when they are due, at random moments, whether or not those before them have
-// arrived. Latency counts from the moment that was meant, so a relay that stalls pays for all that
-// it kept waiting.
+// An open loop: messages begin at random due times, whether or not earlier ones have arrived.
+// Latency counts from the due time, so a relay that stalls is charged for every message that it
+// delayed.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ class OpenLoop {
         turn_ended_(due_) {}
 
   void turn();
-  // What is under way arrives.
+  // Waits for the messages under way.
   void settle();
 
   [[nodiscard]] double percentile_us(double percent) const;
-  // Of its time, what went into turns that sent or received something: near 1 messages wait for
-  // this thread, whatever the relay does.
+  // The share of time in turns that sent or received something: near 1, messages wait for this
+  // thread, whatever the relay does.
   [[nodiscard]] double busy() const;
 
  private:
@@ -41,7 +41,7 @@ class OpenLoop {
   Flow& flow_;
   const Clock& clock_;
   const double mean_ns_;
-  Random random_{1};  // the same moments for every relay
+  Random random_{1};  // the same due times for every relay
   Instant due_;       // the next one
   std::deque<Instant> waiting_for_;
   std::uint64_t begun_;

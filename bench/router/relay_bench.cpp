@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A router of ours beside relays that know nothing but bytes. Both ends of the flow are in one
-// thread on the first CPU, the relay has the second to itself; the bytes are the same each time.
+// Our router beside plain byte relays. Both ends of the flow are in one thread on the first CPU,
+// the relay has the second to itself; the bytes are the same each time.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -26,8 +26,9 @@ constexpr double kGib = 1024.0 * 1024 * 1024;
 struct Shape {
   std::uint32_t payload_bytes = 0;
   std::uint64_t under_way = 1;
-  std::uint32_t relay_bytes_min = kRelayBytesMin;  // the router's
-  std::size_t together = 1;                        // that leave their source with one system call
+  std::uint32_t relay_bytes_min = kRelayBytesMin;  // the router's setting
+  std::size_t together = 1;                        // messages that leave their source with one
+                                                   // system call
 };
 const Shape kBulk{.payload_bytes = kBulkBytes, .under_way = 4};
 const Shape kCopied{.payload_bytes = kBulkBytes, .under_way = 4, .relay_bytes_min = 0};
@@ -65,7 +66,7 @@ void measure(benchmark::State& state, Flow& flow, const Relay& relay, const Shap
     turn();
   const std::uint64_t first = flow.arrived();
   const double cpu = thread.cpu_seconds();
-  // Messages, not turns: those that find nothing take no time to speak of.
+  // Counts messages, not turns: turns without one take almost no time.
   std::uint64_t wanted = first;
   for ([[maybe_unused]] auto _ : state)
     until(wanted += shape.under_way);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A relay at work: what it is, and the thread that it has to itself.
+// A running relay with its own thread.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@
 namespace plnet::bench {
 
 struct Relay {
-  std::function<void(RelayRun&)> work;  // until it is told to stop
-  bool sleeps = false;                  // when there is nothing to do
+  std::function<void(RelayRun&)> work;  // runs until it is told to stop
+  bool sleeps = false;                  // when there is no work
 };
 
 [[nodiscard]] inline Relay relay_of(TcpNode& router) {
@@ -28,7 +28,7 @@ struct Relay {
   }};
 }
 
-// Two connections, and what moves bytes from one to the other.
+// Two connections, and the code that moves bytes between them.
 struct BareRelay {
   explicit BareRelay(RelayKind kind_of) : kind(kind_of) {
     SocketPair in = connect_pair();
@@ -65,7 +65,7 @@ class RelayThread {
   RelayThread& operator=(const RelayThread&) = delete;
 
   [[nodiscard]] bool ready() const { return partner_.ready(); }
-  // That the relay has used so far.
+  // CPU time of the relay so far.
   [[nodiscard]] double cpu_seconds() const {
     if (!relay_.sleeps) return run_.busy_seconds();
     timespec spent{};
@@ -78,7 +78,7 @@ class RelayThread {
   const runtime::TscClock clock_;
   RelayRun run_{clock_};
   std::atomic<clockid_t> thread_clock_{CLOCK_MONOTONIC};
-  const Partner partner_;  // the last: the others outlive its thread
+  const Partner partner_;  // declared last: the other members outlive its thread
 };
 
 }  // namespace plnet::bench

@@ -18,9 +18,9 @@ namespace plnet::bench {
 
 namespace {
 
-constexpr int kPipeBytes = 1 << 20;  // as much as everybody may ask for
+constexpr int kPipeBytes = 1 << 20;  // the limit of unprivileged users
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
-constexpr int kLookMs = 20;  // how long it may take to hear that it shall stop
+constexpr int kLookMs = 20;  // longest delay of a stop
 
 void relay_by_pipe(int from, int to, RelayRun& run) {
   std::array<int, 2> ends{};
@@ -41,7 +41,8 @@ void relay_by_pipe(int from, int to, RelayRun& run) {
   }
 }
 
-// What it sends fits into the socket's buffer, or the receiver is at work: it need not sleep there.
+// The data fits into the socket's buffer, or the receiver is working: no sleep is necessary for
+// sending.
 void relay_asleep(int from, int to, const RelayRun& run) {
   const drivers::TcpSocket ready(::epoll_create1(0));
   epoll_event wanted{};

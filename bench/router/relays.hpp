@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Relays that know nothing but bytes: what a router is held against. Each moves bytes from one
-// socket to the other until it is told to stop, in a thread that the caller brings.
+// Plain byte relays, to compare a router with. Each moves bytes from one socket to the other until
+// it is told to stop, in a thread of the caller.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,10 @@ namespace plnet::bench {
 
 enum class RelayKind {
   kSplice,  // by a pipe, without a copy, spinning
-  kEpoll,   // by a buffer, asleep whenever there is nothing to read
+  kEpoll,   // by a buffer, sleeping while there is nothing to read
 };
 
-// Who spins has the CPU to itself whatever it does; what counts is the time of turns that moved
-// something.
+// A spinning relay occupies its CPU at any load; the time of turns that moved something counts.
 class RelayRun {
  public:
   explicit RelayRun(const Clock& clock) : clock_(clock), last_(clock.now()) {}

@@ -28,7 +28,7 @@ constexpr std::uint16_t kNets = 2;
 constexpr std::int32_t kCreditsOfKfi = 16;  // the kernel's default
 constexpr unsigned kTurnsToMeet = 2'000'000;
 
-// From a reserved port, else the router would take it for a user's program.
+// From a reserved port, otherwise the router would take it for a user's program.
 TcpSocket bound(std::uint32_t address) {
   auto socket = drivers::open_socket(socket_address(address, 0));
   if (!socket) return {};
@@ -68,7 +68,7 @@ FlowEnds RoutedFlow::connect() {
   FlowEnds fresh{.from = nid_of(client, 0), .to = nid_of(server, 1), .source = {}, .sink = {}};
   router->know(fresh.from);
   router->know(fresh.to);
-  router->turn();  // from here on it knows what time it is
+  router->turn();  // sets its clock
   fresh.source = dial(client, 0, socklnd::ConnectionType::kBulkOut);
   fresh.sink = dial(server, 1, socklnd::ConnectionType::kBulkIn);
   return fresh;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of this program's suite that have a file of their own.
+// The parts of this program's suite with a file of their own.
 #pragma once
 
 #include "bench/harness/harness.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shard costs while nothing happens, and how fast it wakes from sleep.
+// The cost of an idle shard, and its latency of waking from sleep.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@ using runtime::IdlePolicy;
 using runtime::Poller;
 using runtime::TscClock;
 
-// A device with a ring that stays empty: the look that every real one takes.
+// A device with a ring that stays empty: the check that every real device makes.
 class QuietDevice final : public Pollable {
  public:
   unsigned poll(Instant) override {
@@ -56,7 +56,7 @@ void clock_reading(benchmark::State& state) {
     benchmark::DoNotOptimize(clock.now());
 }
 
-// Answers each order with the number of it; wakes only by doorbell.
+// Answers each order with its number; wakes only by doorbell.
 class Answerer final : public Pollable {
  public:
   unsigned poll(Instant) override {
@@ -72,7 +72,7 @@ class Answerer final : public Pollable {
   alignas(kNoSharing) std::atomic<std::uint64_t> answered{0};
 };
 
-// Both sides get as long to fall asleep before each wake-up; it is not measured.
+// Time for both sides to fall asleep before each wake-up; it is not measured.
 constexpr Duration kFallAsleep = std::chrono::microseconds(100);
 
 void let_sleep(const TscClock& clock) {
@@ -116,7 +116,7 @@ void wake_poller(benchmark::State& state) {
   thread.join();
 }
 
-// The machine's price for the same: a thread that waits in ppoll() on an eventfd and reads it.
+// The machine's cost of the same: a thread that waits in ppoll() on an eventfd and reads it.
 void wake_bare(benchmark::State& state) {
   if (!pin_to_nth_cpu(0)) return state.SkipWithError("cannot pin");
   const TscClock clock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A network of two nodes on two cores whose wire is a pair of rings: what is left of a measurement
-// is what lies above LNDs. Small messages only, copied into the ring and out of it.
+// A network of two nodes on two cores whose wire is a pair of rings: the measurement then shows the
+// layers above LNDs. Small messages only, copied into the ring and out of it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class CableLnd final : public lnet::Lnd {
   std::size_t send(std::span<lnet::Transmit* const> burst) override;
   void resume(lnet::RxHandle rx, const lnet::RxDecision& decision) override;
   unsigned flush(Instant now) override;
-  void cancel(lnet::Transmit& /*transmit*/) override {}  // it has left
+  void cancel(lnet::Transmit& /*transmit*/) override {}  // already sent
   void release_peer(lnet::PeerLink& link) override { core_.on_peer_released(link); }
   void shut_down() override {}
   [[nodiscard]] bool idle() const override { return done_count_ == 0; }
@@ -54,7 +54,7 @@ class CableLnd final : public lnet::Lnd {
   lnet::LndUpcalls& core_;
   std::array<lnet::Completion, kBurst> done_{};
   std::size_t done_count_ = 0;
-  lnet::PeerLink* link_ = nullptr;  // of who is at the other end
+  lnet::PeerLink* link_ = nullptr;  // of the other end
   CableFrame frame_;                // being received
   std::uint32_t generation_ = 0;
   bool parked_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast bulk data is looked through, against how fast it is copied.
+// The speed of checking bulk data, relative to copying it.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

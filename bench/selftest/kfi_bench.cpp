@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RPCs of the selftest over kfilnd, the driver for Cassini and the NIC in software. The NICs are
-// stepped by the client's thread, between its turns: what that takes is no work of a node's on a
-// real NIC, and is told apart.
+// RPCs of selftest over kfilnd, the driver for Cassini and the software NIC. The client's thread
+// steps the NICs between its turns: that time is no work of a node on a real NIC, and is reported
+// separately.
 #include "bench/kfilnd/soft_node.hpp"
 #include "bench/selftest/run_load.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 using selftest::BulkOperation;
 
-// A node whose thread steps the NICs as well.
+// A node whose thread also steps the NICs.
 struct SteppingNode {
   SoftFabric& fabric;
   SoftNode node;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two halves of a test without a console: a client whose units never stop by themselves, and a
-// server. Each is a shard's, polled before LNet sends.
+// The two halves of a test without a console: a client whose units run for ever, and a server. Each
+// belongs to a shard, polled before LNet sends.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class ClientLoad final : public Pollable, selftest::TestEvents {
   // Units end with their RPCs.
   void stop() { client_.stop(test_, false); }
   [[nodiscard]] bool idle() const { return test_.active_units == 0; }
-  // RPCs that have been sent, and tests that went wrong.
+  // RPCs sent, and failed tests.
   [[nodiscard]] std::uint64_t sent() const { return statistics_.get(selftest::RpcCount::kSent); }
   [[nodiscard]] bool failed() const { return session_.brw_errors + session_.ping_errors > 0; }
 
@@ -44,7 +44,7 @@ class ClientLoad final : public Pollable, selftest::TestEvents {
   selftest::RpcStatistics statistics_;
   selftest::SourceData source_;
   selftest::Requester requester_;
-  selftest::TestLatency latency_;  // as a node keeps it
+  selftest::TestLatency latency_;  // as in a node
   selftest::TestClient client_;
   selftest::Session session_;
   selftest::Batch batch_;
@@ -52,7 +52,7 @@ class ClientLoad final : public Pollable, selftest::TestEvents {
   std::vector<selftest::TestUnit> units_;
 };
 
-// What clients talk to.
+// The server of the clients.
 struct ServerLoad {
   ServerLoad(lnet::DataOperations& operations, selftest::WorkMemory& memory)
       : source(memory), server(operations, ended, source, statistics, kSetup, memory) {

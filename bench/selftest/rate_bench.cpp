@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RPCs of the selftest from one core to another: the client's shard has the first CPU, the server's
-// the second.
+// RPCs of selftest from one core to another: the client's shard has the first CPU, the server's the
+// second.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -102,7 +102,7 @@ struct TcpSite {
 
 // --- The measurement ---
 
-// A stream without end from one core to the other.
+// A continuous stream from one core to the other.
 void bare_stream(benchmark::State& state, bool towards_near) {
   const BarePair pair;
   if (!pair.far.valid()) return state.SkipWithError("no port is free");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RPCs of the selftest from one core to another, over whatever a site has between its nodes.
+// RPCs of selftest from one core to another, over any connection between the nodes of a site.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ inline selftest::WorkMemory memory_of(std::span<std::byte> bytes) {
 }
 
 // RPCs a second, or GiB of their data, between the nodes of a site, `near` and `far`: the client's
-// shard has the first CPU, the server's the second. A site that measures something besides is told
-// when to begin and asked what to report.
+// shard has the first CPU, the server's the second. A site with further measurements is told when
+// to begin and asked for its results.
 template <class Site>
 void run_load(benchmark::State& state, Site& site, const LoadShape& shape) {
   if (const char* const why = site.trouble()) return state.SkipWithError(why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ten thousand nodes in one process need: the most memory that was ever resident.
+// The memory of ten thousand nodes in one process: maximum resident size.
 #include <sys/resource.h>
 
 #include "apps/lnet-sim/site/site.hpp"

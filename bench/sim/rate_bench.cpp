@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a simulated message costs: LNet, LND, drivers and the ledger on one core, PUTs of 64 bytes
-// among a few nodes on a calm day.
+// The cost of a simulated message: LNet, LND, drivers and the ledger on one core, PUTs of 64 bytes
+// among a few nodes without faults.
 #include <array>
 #include <memory>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of small messages over TCP: there and back, bare.
+// The floor of small messages over TCP: there and back on plain sockets.
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that connect to a node, three connections each, and then say nothing: bare sockets that
-// know just enough of the protocol to be let in.
+// Peers that connect to a node, three connections each, and then stay silent: plain sockets with
+// just enough of the protocol to be accepted.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class Crowd {
 
   ~Crowd();
 
-  // `turn` turns the node. False: they are not all in.
+  // `turn` turns the node. False: not all are connected.
   template <class Turn>
   [[nodiscard]] bool join(TcpNode& node, std::size_t peers, Turn&& turn) {
     using Id = socklnd::SockLndCounters::Id;
@@ -42,7 +42,7 @@ class Crowd {
   static constexpr unsigned kTurnsEach = 8;
   static constexpr unsigned kPatience = 1'000'000;
 
-  // As many as we may.
+  // Raises the limit as far as permitted.
   static void allow_descriptors();
   [[nodiscard]] bool connect(const lnet::Nid& to, std::uint16_t port, std::uint32_t from,
                              unsigned type);

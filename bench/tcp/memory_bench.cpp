@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one more connected peer costs: memory of ours that is resident, and the kernel's beside it.
-// Two nodes that differ in nothing but how many peers they have room for, and as many connected,
-// three connections each, and sent to.
+// The cost of one more connected peer: our resident memory, and the kernel's. Two nodes that differ
+// only in their number of peers, all of them connected, three connections each, and sent to.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +33,7 @@ double resident_bytes() {
   return resident * kPageBytes;
 }
 
-// In use on the whole machine; 0 where this is not for us to see.
+// In use on the whole machine; 0 if it is not readable.
 double slab_bytes(std::string_view cache) {
   std::ifstream file("/proc/slabinfo");
   for (std::string line; std::getline(file, line);) {

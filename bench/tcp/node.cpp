@@ -156,7 +156,7 @@ TcpNodePair::TcpNodePair(const TcpNodeSetup& common, std::uint32_t payload_bytes
   if (!listen(common)) return;
   near->know(far->nid());
   far->know(near->nid());
-  turn();  // from here on they know what time it is
+  turn();  // sets their clocks
   far->lay_open(payload_bytes);
   const lnet::MdHandle source = near->source(payload_bytes);
   near->put(source, far->nid(), true);

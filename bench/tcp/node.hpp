@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A node on the system's TCP: the core, the TCP LND, its driver and its acceptor on one shard,
-// turned as a poller turns them. Only the coordinator is missing: peers are known from the start.
+// turned as by a poller. Without a coordinator: peers are known from the start.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace plnet::bench {
 
-// What has been told of the messages of one side.
+// Counts the events of one side's messages.
 struct CountEvents final : lnet::EventHandler {
   void on_event(const lnet::Event& event) override {
     if (event.kind == lnet::EventKind::kSend) ++sends;
@@ -38,10 +38,10 @@ struct CountEvents final : lnet::EventHandler {
   std::uint64_t failures = 0;
 };
 
-// One more network of the node, of another kind.
+// Another network of the node, of another type.
 struct OtherNet {
   lnet::Nid nid;
-  // Memory that the LND needs it adds to the node's.
+  // The LND adds its memory to the node's.
   std::function<std::unique_ptr<lnet::Lnd>(lnet::NiPort& port, ArenaTable& arenas)> make_lnd;
   std::function<unsigned(Instant now)> poll;
 };
@@ -51,16 +51,17 @@ inline constexpr std::int32_t kPeerCredits = 8;  // the kernel's default
 struct TcpNodeSetup {
   std::uint32_t address = 0x7f000001;  // 127.0.0.1: also its NIDs
   std::uint16_t nets = 1;              // tcp, tcp1, …
-  std::uint16_t first_net = 0;         // or from tcp<first_net> on
+  std::uint16_t first_net = 0;         // the first of these networks
   std::uint16_t port = 0;
   std::size_t peers = 4;                     // each with three connections
-  std::int32_t peer_credits = kPeerCredits;  // another number is set: nobody borrows
+  std::int32_t peer_credits = kPeerCredits;  // any other number counts as set, so that no credits
+                                             // are borrowed
   std::size_t memory_bytes = std::size_t{1} << 20U;
   std::size_t descriptors = 2048;
   std::size_t match_entries = 64;
   bool reserved_ports = true;         // else one connection for each peer, from any port
   bool routing = false;               // forwards between its nets
-  std::uint32_t relay_bytes_min = 0;  // of what it forwards: from socket to socket
+  std::uint32_t relay_bytes_min = 0;  // of forwarded payloads: from socket to socket
   const OtherNet* other = nullptr;
   const runtime::TscClock* clock = nullptr;
 };
@@ -74,11 +75,11 @@ class TcpNode final : public socklnd::PeerHomes {
   TcpNode(const TcpNode&) = delete;
   TcpNode& operator=(const TcpNode&) = delete;
 
-  // False: the port is not free, or reserved ports are not for us.
+  // False: the port is in use, or this process may not use reserved ports.
   [[nodiscard]] bool listen();
   // One turn of the poller; returns pieces of work.
   unsigned turn();
-  // What lives on its shard, polled before LNet sends. Null: nobody.
+  // A resident of its shard, polled before LNet sends. Null: none.
   void set_resident(Pollable* resident) { resident_ = resident; }
 
   [[nodiscard]] lnet::Nid nid() const { return nids_.front(); }
@@ -88,7 +89,7 @@ class TcpNode final : public socklnd::PeerHomes {
   // All of it is arena 0.
   [[nodiscard]] std::span<std::byte> memory() { return memory_; }
   void know(const lnet::Nid& peer) { (void)core_->add_peer(peer); }
-  // The first `length` bytes of its memory: to put from, and for others to put into.
+  // The first `length` bytes of its memory: as a source of PUTs, and as a target for others.
   [[nodiscard]] lnet::MdHandle source(std::uint32_t length);
   void lay_open(std::uint32_t length);
   void put(lnet::MdHandle md, const lnet::Nid& to, bool ack) {
@@ -118,7 +119,7 @@ class TcpNode final : public socklnd::PeerHomes {
   socklnd::StreamSwitch streams_;
   std::unique_ptr<drivers::TcpDevice> device_;
   std::unique_ptr<socklnd::Acceptor> acceptor_;
-  std::vector<socklnd::SockLnd*> lnds_;  // by NID; the core's
+  std::vector<socklnd::SockLnd*> lnds_;  // by NID; owned by the core
   std::unique_ptr<mocks::CoreNode> core_;
   std::vector<socklnd::Arrival> arrivals_;
   Pollable* resident_ = nullptr;
@@ -126,7 +127,7 @@ class TcpNode final : public socklnd::PeerHomes {
   std::vector<Fragment> target_;
 };
 
-// Two of them that have met: three connections, and nothing under way.
+// Two connected nodes: three connections, and nothing under way.
 struct TcpNodePair {
   explicit TcpNodePair(const TcpNodeSetup& common, std::uint32_t payload_bytes = 0);
 
@@ -152,7 +153,7 @@ struct TcpNodePair {
   [[nodiscard]] bool listen(TcpNodeSetup setup);
 };
 
-// Why a pair is not ready().
+// The reason of a pair that is not ready().
 inline constexpr const char* kNotReady = "no port is free, or reserved ports are not for us";
 
 [[nodiscard]] inline double share(std::uint64_t part, std::uint64_t of) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One PUT and its ACK through everything of ours: core, LND, driver, on loopback sockets; beneath
-// it the same bytes over bare ones.
+// One PUT and its ACK through all of plnet: core, LND, driver, on loopback sockets; as the floor
+// the same bytes over plain sockets.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ struct PingSite {
   bool good = false;
 };
 
-// The next PUT is begun by the event that tells of the ACK, as programs do it.
+// The ACK event begins the next PUT, as in programs.
 void ping_pong_on(benchmark::State& state, TcpNodePair& pair) {
   std::atomic<bool> stop = false;
   const Partner partner(state, [&] {
@@ -67,7 +67,7 @@ void ping_pong(benchmark::State& state) {
   ping_pong_on(state, site.pair);
 }
 
-// The same by one thread at both ends: what there is to do, without waiting.
+// The same by one thread at both ends: the work without waiting.
 void exchange(benchmark::State& state) {
   PingSite site(0);
   if (!site.good) return state.SkipWithError(kNotReady);
@@ -96,7 +96,7 @@ void add_benchmarks(Suite& suite) {
                    .bar = Bar{.of = Bar::Of::kRatio, .limit = 1.25},
                    .value = ping_pong,
                    .floor = bare_ping_pong});
-  // Made once: 6000 connections for a round would take longer than the round.
+  // Made once: 6000 connections would take longer than a round.
   const auto kept = std::make_shared<std::unique_ptr<PingSite>>();
   suite.push_back({.name = "tcp.pingpong.idle",
                    .what = "the same while 1000 other peers are connected to each of the two nodes",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many PUTs through everything of ours, small ones and large: the generator has one core, the sink
-// the other. Beneath each figure the same bytes over bare sockets.
+// Many PUTs through all of plnet, small ones and large: the generator has one core, the sink the
+// other. The floor of each figure is the same bytes over plain sockets.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -53,7 +53,7 @@ void tell_calls(benchmark::State& state, const TcpNodePair& pair, const SystemCa
   state.counters["messages_per_read"] = share(messages, after.reads - before.reads);
 }
 
-// PUTs that nobody answers, as many under way as there are credits.
+// PUTs without ACK, as many under way as there are credits.
 void small_puts(benchmark::State& state, const SmallShape& shape) {
   TcpNodePair pair({.peer_credits = shape.peer_credits}, shape.payload_bytes);
   if (!pair.ready()) return state.SkipWithError(kNotReady);
@@ -91,7 +91,7 @@ void small_puts(benchmark::State& state, const SmallShape& shape) {
     state.SkipWithError("a PUT failed");
 }
 
-// As many bytes in each send as the credits of ours make.
+// Each send has as many bytes as the credits allow in plnet.
 void bare_small_puts(benchmark::State& state, const SmallShape& shape) {
   const BarePair pair;
   if (!pair.far.valid()) return state.SkipWithError("no port is free");
