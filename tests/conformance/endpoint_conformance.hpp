@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lib/kfilnd/fabric_endpoint.hpp promises, as checks that any endpoint driver can be held to.
-// A driver's test supplies an EndpointBench: two endpoints, an arena each, and a way to let time
-// pass.
+// The contract of lib/kfilnd/fabric_endpoint.hpp as checks for any endpoint driver. A driver's test
+// supplies an EndpointBench: two endpoints, an arena each, and a way to let time pass.
 #pragma once
 
 #include <algorithm>
@@ -35,13 +34,13 @@ class EndpointBench {
   // Called once for each side, before anything else.
   virtual EndpointDriver& make(unsigned side, kfilnd::EndpointEvents& events) = 0;
   virtual bool run(const std::function<bool()>& done) = 0;
-  // Where a side is: NIC address and service.
+  // The address of a side: NIC address and service.
   virtual std::pair<std::uint64_t, unsigned> process(unsigned side) = 0;
   // Arena 0 of a side, kEndpointArenaBytes long.
   virtual std::span<std::byte> memory(unsigned side) = 0;
 };
 
-// Records what comes and checks that every cookie of ours comes back once.
+// Records events and checks that every own cookie comes back once.
 class EndpointUser final : public kfilnd::EndpointEvents {
  public:
   EndpointDriver* driver = nullptr;
@@ -67,7 +66,7 @@ class EndpointUser final : public kfilnd::EndpointEvents {
     link_usable = usable;
     nic_address = address;
   }
-  // Posts, again and again while there is no room.
+  // Posts, repeatedly while there is no room.
   template <class Post>
   bool post(EndpointBench& bench, Post&& what) {
     Result<void> done;
@@ -96,18 +95,18 @@ struct EndpointPair {
 
   EndpointBench& bench;
   std::array<EndpointUser, 2> users;
-  std::array<Target, 2> peers;  // as the side sees the other
+  std::array<Target, 2> peers;  // the other side, as seen by each side
 };
 
 inline lnet::Payload payload_of(const Fragment& fragment) {
   return {{&fragment, 1}, 0, fragment.length};
 }
 
-// Whether the messages of one buffer are told in the order in which they lie there.
+// Whether the messages of one buffer are reported in the order of their places.
 enum class BufferOrder : std::uint8_t { kKept, kAny };
 
-// Every message arrives once and unharmed, in any order; buffers are filled front to back and given
-// back when less than the longest message is left.
+// Every message arrives once and undamaged, in any order; buffers are filled front to back and
+// returned when less than the longest message is left.
 inline void check_messages(EndpointBench& bench, std::uint64_t seed, unsigned count,
                            BufferOrder order = BufferOrder::kKept) {
   EndpointPair pair(bench);
@@ -174,7 +173,7 @@ inline void check_messages(EndpointBench& bench, std::uint64_t seed, unsigned co
     ASSERT_TRUE(near.post(bench, [&] {
       return near.driver->send(pair.peers[0], header, payload_of(source), number);
     }));
-    // Payload memory stays put until the send has ended.
+    // Payload memory stays unchanged until the send has ended.
     ASSERT_TRUE(bench.run([&] {
       repost();
       return number < 32 || near.ended.contains(number - 32);
@@ -191,7 +190,7 @@ inline void check_messages(EndpointBench& bench, std::uint64_t seed, unsigned co
   }
 }
 
-// A tagged buffer serves one operation, in its own direction, by the peer it is meant for.
+// A tagged buffer serves one operation, in its own direction, by its intended peer.
 inline void check_tagged(EndpointBench& bench, std::uint64_t seed, unsigned count) {
   EndpointPair pair(bench);
   auto& [near, far] = pair.users;
@@ -239,7 +238,7 @@ inline void check_tagged(EndpointBench& bench, std::uint64_t seed, unsigned coun
         return byte == static_cast<std::byte>(i);
       })) << "more was written than the peer gave";
     }
-    // It is gone now: one shot.
+    // It has been used up: one shot.
     EXPECT_EQ(near.driver->cancel_tagged(tag).error(), Errc::kNotFound);
     if (i % 8 == 0) {
       ASSERT_TRUE(far.post(bench, [&] { return operate(cookie + 1); }));
@@ -249,8 +248,8 @@ inline void check_tagged(EndpointBench& bench, std::uint64_t seed, unsigned coun
   }
 }
 
-// Cancel against arrival: one of them wins, both sides agree who, and a buffer that was taken back
-// is not touched any more. Returns whether the cancel won.
+// Cancel against arrival: one of them wins, both sides agree about it, and a cancelled buffer is
+// not accessed any more. Returns whether the cancel won.
 inline bool check_cancel_race(EndpointBench& bench, std::uint64_t seed) {
   EndpointPair pair(bench);
   auto& [near, far] = pair.users;
@@ -284,8 +283,8 @@ inline bool check_cancel_race(EndpointBench& bench, std::uint64_t seed) {
   return won;
 }
 
-// The LND may have two peers of one process: one that was deleted while transactions live on it,
-// and the one that was met since. The end of the first takes nothing from the second.
+// The LND may have two peers of one process: one that was deleted while transactions still use it,
+// and the one that was met since. The end of the first does not affect the second.
 inline void check_resolves(EndpointPair& pair) {
   auto& near = pair.users[0];
   const auto [nic, service] = pair.bench.process(1);
@@ -300,7 +299,7 @@ inline void check_resolves(EndpointPair& pair) {
   near.ended.clear();
 }
 
-// What nobody takes ends in an error, and shut_down() ends everything.
+// Operations without a receiver end in an error, and shut_down() ends everything.
 inline void check_failures(EndpointBench& bench) {
   EndpointPair pair(bench);
   check_resolves(pair);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each program with an LND that is held to the contract compiles these cases once.
+// Each program that checks an LND against the contract compiles these cases once.
 #include "tests/conformance/lnd_conformance.hpp"
 
 namespace plnet::conformance {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every lnet::Lnd must do, as tests. To hold an LND to it, say how to build a pair of nodes
+// The contract of every lnet::Lnd as tests. To check an LND, define the building of a pair of nodes
 // and INSTANTIATE_TEST_SUITE_P(Name, LndConformance, testing::Values(LndCase{"name", build})).
 #pragma once
 
@@ -60,7 +60,7 @@ class LndRig {
 struct LndCase {
   std::string name;
   std::function<std::unique_ptr<LndRig>(const LndRigOptions&)> build;
-  // Payloads arrive in the order of their headers. Not so if large ones take a handshake.
+  // Payloads arrive in the order of their headers. False if large ones need a handshake.
   bool ends_in_order = true;
   friend std::ostream& operator<<(std::ostream& out, const LndCase& which) {
     return out << which.name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lib/socklnd/byte_stream.hpp promises of await(), relay() and fetch(), for any driver that
-// has them: messages come by one stream, are waited for or read, and leave by another, whole and in
-// order.
+// The contract of await(), relay() and fetch() in lib/socklnd/byte_stream.hpp, for any driver that
+// has them: messages arrive by one stream, are awaited or read, and leave by another, complete and
+// in order.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 namespace plnet::conformance {
 
 constexpr std::uint64_t kRelayKey = 7;
-constexpr std::byte kRelayMark{0x5a};  // leads each message on its way out, as a header would
+constexpr std::byte kRelayMark{0x5a};  // precedes each outgoing message, like a header
 
-// Side 0: sends the messages by its first stream, and looks at what comes by its second.
+// Side 0: sends the messages by its first stream, and checks those that arrive by its second.
 class RelayEnds final : public socklnd::StreamEvents {
  public:
   explicit RelayEnds(const std::vector<std::size_t>& sizes) {
@@ -49,7 +49,7 @@ class RelayEnds final : public socklnd::StreamEvents {
 
   std::span<std::byte> destination(StreamId) override { return {}; }
   std::size_t on_bytes(StreamId, std::size_t, std::span<const std::byte> staged) override {
-    // In one call: with sanitizers a look at each byte takes longer than all else.
+    // In one call: with sanitizers a check of each byte takes longer than all else.
     const bool right = heard_ + staged.size() <= expected_.size() &&
                        std::memcmp(staged.data(), expected_.data() + heard_, staged.size()) == 0;
     EXPECT_TRUE(right) << "among " << staged.size() << " bytes from " << heard_;
@@ -69,18 +69,18 @@ class RelayEnds final : public socklnd::StreamEvents {
   bool blocked_ = false;
 };
 
-// Side 1: does with a message what a router does, one thing or the other by the seed.
+// Side 1: treats a message as a router does, in one of the ways by the seed.
 class RelayUser final : public socklnd::StreamEvents {
  public:
   RelayUser(std::uint64_t seed, const std::vector<std::size_t>& sizes)
       : sizes_(sizes), random_(seed) {}
 
   StreamDriver* driver = nullptr;
-  std::vector<StreamId> streams;  // where they come from, where they go
+  std::vector<StreamId> streams;  // incoming and outgoing
   unsigned awaited = 0;
   unsigned relayed_whole = 0;
 
-  // What an LND does in its turn, outside of all events.
+  // The work of an LND in its turn, outside all events.
   void step() {
     if (kept_) take_kept();
     if (out_.empty() || blocked_) return;
@@ -167,8 +167,8 @@ class RelayUser final : public socklnd::StreamEvents {
   const std::vector<std::size_t> sizes_;
   Random random_;
   std::size_t message_ = 0;
-  std::vector<std::byte> read_;  // of that message, the usual way
-  std::vector<std::byte> out_;   // what has to leave by a write
+  std::vector<std::byte> read_;  // of that message, read in the usual way
+  std::vector<std::byte> out_;   // bytes to write
   bool kept_ = false;
   bool blocked_ = false;
 };

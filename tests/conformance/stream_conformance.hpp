@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lib/socklnd/byte_stream.hpp promises, as checks that any stream driver can be held to. A
-// driver's test supplies a StreamBench: two drivers and a way to let time pass.
+// The contract of lib/socklnd/byte_stream.hpp as checks for any stream driver. A driver's test
+// supplies a StreamBench: two drivers and a way to let time pass.
 #pragma once
 
 #include <algorithm>
@@ -31,22 +31,22 @@ class StreamBench {
   // Side 0 connects, side 1 listens; a side 2 is another shard of side 1. Called once for each, in
   // order, before anything else.
   virtual StreamDriver& make(unsigned side, socklnd::StreamEvents& events) = 0;
-  // Polls both until `done`; false if that takes longer than the bench is ready to wait.
+  // Polls both until `done`; false if that exceeds the limit of the bench.
   virtual bool run(const std::function<bool()>& done) = 0;
   virtual SocketAddress address(unsigned side) = 0;
-  // Where side 0 connects to: side 1, unless something stands between them.
+  // The address that side 0 connects to: side 1, unless something stands between them.
   virtual SocketAddress target() { return address(1); }
 };
 
-// The byte at an offset of what a side sends: any loss, doubling or swap shows.
+// The byte at an offset of a side's data: any loss, duplication or swap is visible.
 inline std::byte stream_byte(std::uint64_t key, std::uint64_t offset) {
   std::uint64_t mixed = (offset + key) * 0x9e37'79b9'7f4a'7c15ULL;
   mixed ^= mixed >> 29U;
   return static_cast<std::byte>(mixed >> 16U);
 }
 
-// Uses one stream the way an LND does, and checks every event against the contract: asks for direct
-// placement or not, pauses, leaves staged bytes over, writes in pieces, goes on after
+// Uses one stream as an LND does, and checks every event against the contract: with and without
+// direct placement, with pauses, with staged bytes left over, with writes in pieces, with
 // back-pressure.
 class StreamUser final : public socklnd::StreamEvents {
  public:
@@ -78,7 +78,7 @@ class StreamUser final : public socklnd::StreamEvents {
     plan_.bytes_to_send += bytes;
     pump();
   }
-  // Goes on where another one has left it, on another shard.
+  // Continues with a stream from another shard.
   void take_over(StreamId stream, const StreamUser& before) {
     id = stream;
     opened = 1;
@@ -88,7 +88,7 @@ class StreamUser final : public socklnd::StreamEvents {
 
   void expect_quiet() const { EXPECT_FALSE(in_event) << "called back from within a call"; }
 
-  // A handler that was paused goes on; the bench calls this between polls, as another shard would.
+  // Continues a paused handler; the bench calls this between polls, as another shard would.
   void nudge() {
     if (closed != 0 || !id || !paused) return;
     if (random_.below(3) != 0) return;
@@ -112,7 +112,7 @@ class StreamUser final : public socklnd::StreamEvents {
       if (offered == 0) continue;
       std::size_t taken = 0;
       call([&] { taken = driver->write(*id, views); });
-      for (auto& piece : pieces)  // the contract: free to change at once
+      for (auto& piece : pieces)  // the contract: it may change at once
         std::ranges::fill(piece, std::byte{0xee});
       ASSERT_LE(taken, offered);
       sent += taken;
@@ -181,7 +181,7 @@ class StreamUser final : public socklnd::StreamEvents {
     EXPECT_LE(lost, sent);
   }
 
-  // The bench calls this after each round of polls: what an LND does at the end of its turn.
+  // Called after each round of polls: the work of an LND at the end of its turn.
   void end_turn() {
     if (!wants_pump_) return;
     wants_pump_ = false;
@@ -189,7 +189,7 @@ class StreamUser final : public socklnd::StreamEvents {
   }
 
  private:
-  // Marks that an event handler runs.
+  // Marks a running event handler.
   class Inside {
    public:
     explicit Inside(StreamUser& user) : user_(user) {
@@ -246,7 +246,7 @@ class StreamUser final : public socklnd::StreamEvents {
   bool in_call_ = false;
 };
 
-// A connected pair, ready to talk.
+// A connected pair, ready for data.
 struct StreamPair {
   StreamPair(StreamBench& the_bench, std::uint64_t seed, std::uint64_t bytes_0,
              std::uint64_t bytes_1)
@@ -282,7 +282,7 @@ struct StreamPair {
 };
 
 // Bytes in are bytes out, in order, both ways at once; an orderly end comes after the last byte, is
-// told once to each side, and is the last event.
+// reported once to each side, and is the last event.
 inline void check_transfer(StreamBench& bench, std::uint64_t seed, std::uint64_t bytes_0,
                            std::uint64_t bytes_1) {
   StreamPair pair(bench, seed, bytes_0, bytes_1);
@@ -304,8 +304,8 @@ inline void check_transfer(StreamBench& bench, std::uint64_t seed, std::uint64_t
   EXPECT_EQ(far.unacknowledged, 0U);
 }
 
-// The connection goes down at a time of the network's choosing: what has arrived is a prefix of
-// what was written (StreamUser checks each byte), and both ends are told exactly once.
+// The connection breaks at a time of the network's choice: received bytes are a prefix of the
+// written ones (StreamUser checks each), and both ends are notified exactly once.
 inline void check_broken_transfer(StreamBench& bench, std::uint64_t seed, std::uint64_t bytes) {
   StreamPair pair(bench, seed, bytes, bytes);
   auto& [near, far] = pair.users;
@@ -324,7 +324,7 @@ inline void check_broken_transfer(StreamBench& bench, std::uint64_t seed, std::u
   }
 }
 
-// Nobody listens: on_closed() is all that happens.
+// Without a listener: on_closed() is the only event.
 inline void check_refused(StreamBench& bench, std::uint64_t seed) {
   StreamPair pair(bench, seed, 0, 0);
   auto& near = pair.users[0];
@@ -348,8 +348,8 @@ inline void check_close_by_listener(StreamBench& bench, std::uint64_t seed) {
   EXPECT_TRUE(near.cause == Errc::kReset || near.cause == Errc::kClosed) << name_of(near.cause);
 }
 
-// To another shard and on: nothing is lost that comes while nobody has the stream, and neither the
-// old id nor a second adopt() reaches it.
+// To another shard and on: bytes that arrive in between are not lost, and neither the old id nor a
+// second adopt() reaches the stream.
 inline void check_move(StreamBench& bench, std::uint64_t seed) {
   constexpr std::uint64_t kBytes = 20'000;
   StreamPair pair(bench, seed, kBytes, 0);
@@ -366,7 +366,7 @@ inline void check_move(StreamBench& bench, std::uint64_t seed) {
   EXPECT_EQ(detached->addresses.local, near.addresses.remote);
   near.send_more(kBytes);
   unsigned turns = 0;
-  ASSERT_TRUE(pair.run([&] { return ++turns == 100; }));  // it arrives meanwhile
+  ASSERT_TRUE(pair.run([&] { return ++turns == 100; }));  // arrives meanwhile
   EXPECT_EQ(far.received, kBytes);
   const auto adopted = other.driver->adopt(*detached, {});
   ASSERT_TRUE(adopted.has_value());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lib/o2iblnd/queue_pair.hpp promises, as checks that any verbs driver can be held to. A
-// driver's test supplies a VerbsBench: two drivers, an arena each, and a way to let time pass.
+// The contract of lib/o2iblnd/queue_pair.hpp as checks for any verbs driver. A driver's test
+// supplies a VerbsBench: two drivers, an arena each, and a way to let time pass.
 #pragma once
 
 #include <algorithm>
@@ -38,14 +38,14 @@ class VerbsBench {
   virtual std::span<std::byte> memory(unsigned side) = 0;  // arena 0
 };
 
-// One queue pair as an LND uses it. Checks the order of events; the test looks at the log.
+// One queue pair in the use of an LND. Checks the order of events; the test checks the log.
 class VerbsUser final : public o2iblnd::VerbsEvents {
  public:
   VerbsDriver* driver = nullptr;
   std::optional<QueuePairId> id;
   std::vector<WorkCompletion> log;
   std::function<void(const WorkCompletion&)> on_received;
-  std::vector<std::byte> data;  // private data that came
+  std::vector<std::byte> data;  // received private data
   unsigned requests = 0;
   unsigned established = 0;
   unsigned rejected = 0;
@@ -110,9 +110,9 @@ class VerbsUser final : public o2iblnd::VerbsEvents {
 struct VerbsPair {
   static constexpr unsigned kReceives = 16;
   static constexpr std::uint32_t kMessageBytes = 256;
-  static constexpr std::uint64_t kReceiveArea = 0;      // where receives lie
-  static constexpr std::uint64_t kSendArea = 64'000;    // where messages are sent from
-  static constexpr std::uint64_t kWriteArea = 200'000;  // what the peer writes to
+  static constexpr std::uint64_t kReceiveArea = 0;      // place of receives
+  static constexpr std::uint64_t kSendArea = 64'000;    // place of outgoing messages
+  static constexpr std::uint64_t kWriteArea = 200'000;  // written by the peer
 
   explicit VerbsPair(VerbsBench& the_bench) : bench(the_bench) {
     for (unsigned side = 0; side < 2; ++side)
@@ -159,7 +159,7 @@ struct VerbsPair {
   std::array<VerbsUser, 2> users;
 };
 
-// Different in all of its bytes: pieces that are cut short are noticed.
+// Different in all of its bytes, so that truncation is visible.
 inline std::uint32_t word_of(std::uint32_t chain, std::uint32_t write) {
   return (chain * 100 + write) * 2'654'435'761U;
 }
@@ -228,7 +228,8 @@ inline void check_chains(VerbsBench& bench, std::uint64_t seed, unsigned chains)
     EXPECT_EQ(near.log[i].cookie, i) << "completions come in order";
 }
 
-// After to_error() everything posted comes back on both sides, then on_drained(), and that is all.
+// After to_error() all posted requests come back on both sides, then on_drained(), and no further
+// events.
 inline void check_drain(VerbsBench& bench, std::uint64_t seed) {
   VerbsPair pair(bench);
   pair.establish();
@@ -258,7 +259,8 @@ inline void check_drain(VerbsBench& bench, std::uint64_t seed) {
   EXPECT_EQ(far.driver->post_receives(*far.id, {}), 0U) << "the id names nothing any more";
 }
 
-// What breaks the rules of the wire ends the connection, with an error on the request that did it.
+// A breach of the rules of the wire ends the connection, with an error on the request that caused
+// it.
 enum class WireFault : std::uint8_t { kWrongKey, kOutsideArena, kTooLong, kNoReceive };
 
 inline void check_fault(VerbsBench& bench, WireFault fault) {

@@ -55,7 +55,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
     ni->number = static_cast<std::uint16_t>(nis_.size());
     ni->tunables = setup.tunables;
     ni->tx_credits = credit_views_.back().get();
-    const std::size_t index = nis_.size() - 1;  // lo comes first and is everywhere
+    const std::size_t index = nis_.size() - 1;  // lo is first and on every shard
     for (unsigned i = 0; i < setup.shards; ++i)
       ni->shards[i] = nis_.empty() || index >= setup.served.size() || setup.served[index][i];
     ni->plugged.set(true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shards of a node without its coordinator: peers are made when they are asked for and count as
-// discovered. For tests and benchmarks of the path of a message.
+// The shards of a node without its coordinator: peers are created on request and count as
+// discovered. For tests and benchmarks of the message path.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ namespace plnet::mocks {
 struct CoreNodeSetup {
   unsigned shards = 1;
   std::vector<lnet::Nid> nids;         // NIs, one net each unless nets are equal
-  std::vector<lnet::ShardSet> served;  // by NI: the shards that have an LND for it; empty: all
+  std::vector<lnet::ShardSet> served;  // by NI: the shards with an LND for it; empty: all
   lnet::ShardLimits limits{.peer_ports = 256,
                            .extra_links = 16,
                            .messages = 64,
@@ -32,9 +32,9 @@ struct CoreNodeSetup {
   std::uint64_t interface_cookie = 1;
   lnet::NiTunables tunables{};
   const ArenaTable* arenas = nullptr;
-  std::vector<lnet::RouterMemory> router_memory{};  // of each shard; none: it cannot forward
-  std::vector<Doorbell*> doorbells{};               // one for each shard; none: nobody sleeps
-  std::span<const lnet::TapSlot> taps{};            // one for each shard; none: nobody listens
+  std::vector<lnet::RouterMemory> router_memory{};  // of each shard; empty: it cannot forward
+  std::vector<Doorbell*> doorbells{};               // one for each shard; empty: no shard sleeps
+  std::span<const lnet::TapSlot> taps{};            // one for each shard; empty: no captures
 };
 
 class CoreNode final : public lnet::PeerRequests,
@@ -54,32 +54,32 @@ class CoreNode final : public lnet::PeerRequests,
   [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(shards_.size()); }
   [[nodiscard]] lnet::NodeShared& shared() { return shared_; }
   [[nodiscard]] lnet::PeerDirectory& directory() { return *directory_; }
-  // Shards look at what was changed after publish_faults().
+  // Changes become visible to the shards by publish_faults().
   [[nodiscard]] lnet::FaultTable& faults() { return faults_; }
   void publish_faults() { shared_.faults.store(faults_.view()); }
   [[nodiscard]] lnet::Ni& ni(unsigned number) { return *nis_[number]; }  // 0: lo
 
-  // Nothing chooses it any more. The rest, and when it may go, is up to whoever asks.
+  // Path selection ignores it from now on. The caller decides about its removal.
   void forget_ni(lnet::Ni& ni);
 
-  // Known from the start; `home` instead of where it would be placed.
+  // Known from the start; `home` overrides the placement.
   lnet::PeerNi& add_peer(const lnet::Nid& nid, std::optional<lnet::ShardId> home = {});
   // One turn of every shard, and of the directory.
   unsigned turn(Instant now);
-  // The parts of a turn, for who wants another order.
+  // The parts of a turn, for another order.
   unsigned turn_shard(unsigned number, Instant now);
   unsigned step_directory(Instant now);
-  // Until nothing moves, without time passing; at most `turns`.
+  // Turns until nothing moves, without time passing; at most `turns`.
   void settle(Instant now, unsigned turns = 1000);
   void set_lazy(lnet::PortalId portal, bool lazy);
-  // The peer and all that waits for it goes, some turns later.
+  // Removes the peer and all messages that wait for it, some turns later.
   void delete_peer(const lnet::Nid& nid);
   [[nodiscard]] lnet::Lnd& lnd(unsigned ni, unsigned shard) {
     return shards_[shard]->core().ports[ni]->lnd();
   }
-  // No peer NI is on its way out, and nobody waits for one.
+  // No peer NI is being removed, and no message waits for one.
   [[nodiscard]] bool quiet() const;
-  // A message that discover() has held up goes on, or ends with what its outcome says.
+  // A message held up by discover() continues, or ends with its error.
   void end_discovery(lnet::Message& message) { shards_[0]->wait_over(message); }
 
   void want_peer(lnet::Parcel& parcel, const lnet::WantedPeer& wanted) override;
@@ -116,9 +116,9 @@ class CoreNode final : public lnet::PeerRequests,
   std::vector<Qsbr::Reader> readers_;
   void answer_want(lnet::Parcel& parcel);
 
-  std::deque<lnet::Errand> errands_;  // addresses stay
+  std::deque<lnet::Errand> errands_;  // a deque, since addresses must not change
   std::vector<lnet::Errand*> free_errands_;
-  std::vector<lnet::Parcel*> wanting_;  // until there is room in the directory
+  std::vector<lnet::Parcel*> wanting_;  // wait for room in the directory
   Instant now_{};
 };
 

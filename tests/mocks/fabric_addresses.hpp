@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fabric addresses as sites of Slingshot have them: 20 bits, of which the upper 9 are the group,
-// the next 5 the switch and the lower 6 its port.
+// Fabric addresses of Slingshot sites: 20 bits, of which the upper 9 are the group, the next 5 the
+// switch and the lower 6 its port.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ constexpr std::string_view name_of(AddressPattern pattern) {
   return kNames[static_cast<std::size_t>(pattern)];
 }
 
-// `count` of them, none twice, as NIDs of kfi. At most 16384.
+// `count` different addresses, as NIDs of kfi. At most 16384.
 inline std::vector<lnet::Nid> fabric_nids(AddressPattern pattern, std::uint32_t count) {
   constexpr std::uint32_t kPortsOfSwitch = 64;
   constexpr std::uint32_t kPortsOfGroup = 2048;

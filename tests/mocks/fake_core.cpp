@@ -20,7 +20,7 @@ bool is_answer(const MessageHeader& header) {
   return header.type == MessageType::kAck || header.type == MessageType::kReply;
 }
 
-// Every byte depends on the message and on its place in it.
+// Every byte depends on the message and on its position.
 std::byte pattern(std::uint64_t bits, std::uint32_t position) {
   return static_cast<std::byte>((bits * 131 + position * 7ULL + (position >> 8)) & 0xff);
 }
@@ -202,7 +202,7 @@ FakeCore::Operation* FakeCore::asked(const MessageHeader& answer) const {
 RxDecision FakeCore::decide(Receive& receive) {
   RxDecision decision{.link = &link(receive.from)};
   const MessageHeader& header = receive.header;
-  // LNet sees a header before anybody can compare its checksum, and drops what it cannot place.
+  // LNet sees a header before its checksum can be compared, and drops messages without a match.
   const bool stray = !config_.check_bytes && is_answer(header) && asked(header) == nullptr;
   if (stray || random_.below(100) < config_.drop_percent) {
     ++tally_.dropped;
@@ -243,7 +243,7 @@ void FakeCore::on_received(RxHandle rx, Result<void> status, Health health) {
   answer(*receive);
 }
 
-// What an end node does with a message that has arrived whole.
+// The work of an end node on a completely received message.
 void FakeCore::answer(const Receive& receive) {
   const MessageHeader& header = receive.header;
   switch (header.type) {
@@ -367,7 +367,7 @@ void FakeCore::on_interface(InterfaceState state, Errc) {
 Payload FakeCore::place(std::uint32_t length) {
   if (length == 0) return {};
   PLNET_CHECK(used_bytes_ + length <= config_.memory_bytes, "the test needs more memory");
-  // Two fragments where it is possible, so that scattered payloads are the ordinary case.
+  // Two fragments where possible, so that scattered payloads are the common case.
   const std::uint32_t first = length > 8 ? length / 3 : length;
   const std::uint64_t at = config_.memory.offset + used_bytes_;
   used_bytes_ += length;

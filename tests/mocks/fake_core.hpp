@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A core without LNet: enough to drive any lnet::Lnd and to hold it to the contract in lnd.hpp. It
-// PUTs and GETs, answers what the network brings (ACK, REPLY), drops and parks at random, and keeps
-// a list of every breach of contract that it saw. Payload bytes are a pattern that names their
-// message, so bytes in the wrong place are found. Allocates freely: it is a test's.
+// A core without LNet: enough to drive any lnet::Lnd and to check it against the contract in
+// lnd.hpp. It PUTs and GETs, answers received messages (ACK, REPLY), drops and parks at random, and
+// records every breach of the contract. Payload bytes are a pattern that identifies their message,
+// so misplaced bytes are found. Allocates freely, since it is only for tests.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ struct FakeCoreConfig {
   unsigned drop_percent = 0;
   unsigned park_turns_max = 3;
   std::size_t burst = 16;
-  std::uint32_t payload_max = 1U << 20U;  // what says it is longer is rejected
-  bool check_bytes = true;  // false: the network makes bytes up, or spoils them on purpose
+  std::uint32_t payload_max = 1U << 20U;  // messages with a greater length are rejected
+  bool check_bytes = true;  // false: the network invents bytes, or damages them on purpose
 };
 
 struct FakeCoreTally {
@@ -62,7 +62,7 @@ class FakeCore final : public lnet::LndUpcalls {
   // One turn: resume, send, flush. Returns pieces of work.
   unsigned turn(Instant now);
 
-  // Nothing that was sent or is being received is open.
+  // No sent or received message is incomplete.
   [[nodiscard]] bool settled() const;
   [[nodiscard]] const std::vector<std::string>& breaches() const { return breaches_; }
   [[nodiscard]] const FakeCoreTally& tally() const { return tally_; }
@@ -72,7 +72,7 @@ class FakeCore final : public lnet::LndUpcalls {
   [[nodiscard]] const std::vector<lnet::InterfaceState>& interface_states() const {
     return interface_states_;
   }
-  // Of all peers, in order.
+  // Notices about all peers, in order.
   [[nodiscard]] const std::vector<lnet::PeerNotice>& notices() const { return notices_; }
   [[nodiscard]] const std::vector<Errc>& troubles() const { return troubles_; }
   [[nodiscard]] lnet::PeerLink& link(const lnet::Nid& nid);
@@ -94,7 +94,7 @@ class FakeCore final : public lnet::LndUpcalls {
 
   Operation& begin(const lnet::Nid& to, lnet::MessageType type);
   void answer(const Receive& receive);
-  // The message of ours that this answers; nullptr: none.
+  // The own message that this answers; nullptr: none.
   [[nodiscard]] Operation* asked(const lnet::MessageHeader& answer) const;
   lnet::RxDecision decide(Receive& receive);
   lnet::Payload place(std::uint32_t length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An LNet that only remembers what it was told: for tests of verbs and commands. Answers at once,
-// unless told to hold them back.
+// An LNet that only records its requests, for tests of verbs and commands. Answers at once, unless
+// told to hold answers back.
 #pragma once
 
 #include <algorithm>
@@ -222,7 +222,7 @@ class FakeLnetControl : public LnetControl {
     reply(std::vector<ConnectionPeerReport>(connected_peers));
   }
 
-  // Addresses that end with an odd number answer.
+  // Addresses with an odd last number answer.
   void ping(PingOrder request, Reply<std::vector<PingReport>> reply) override {
     ping_request = request;
     held.push_back(
@@ -233,7 +233,7 @@ class FakeLnetControl : public LnetControl {
     discover_request = request;
     reply(reports_of(request.nids));
   }
-  // The answers that were held back.
+  // Sends the answers that were held back.
   void release() {
     for (auto& late : std::exchange(held, {}))
       late();
@@ -244,7 +244,7 @@ class FakeLnetControl : public LnetControl {
   bool configured = false;
   unsigned edits = 0;
   bool hold = false;
-  std::optional<Error> refusal;  // of everything that answers nothing
+  std::optional<Error> refusal;  // the answer of all requests without data
   ConfigureRequest configure_request;
   NetSelection net_selection;
   NiChange ni_change;
@@ -262,7 +262,7 @@ class FakeLnetControl : public LnetControl {
   std::optional<FaultKind> faults_reset;
   ConnectionQuery connection_query;
   std::vector<ConnectionReport> connected;
-  std::vector<PeerNiReport> peer_nis;  // of some that `node` has
+  std::vector<PeerNiReport> peer_nis;  // of some nodes
   std::vector<ConnectionPeerReport> connected_peers;
   std::vector<std::move_only_function<void()>> held;
 

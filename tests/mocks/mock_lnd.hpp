@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the mock LNDs have in common: what waits to be sent, cancelled or released, connections by
-// their sender, and decisions for parked messages.
+// The common part of the mock LNDs: messages to send, to cancel or to release, connections by their
+// sender, and decisions for parked messages.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace plnet::mocks {
 
-// One sender's messages on their way in.
+// Incoming messages of one sender.
 struct MockConnection {
   enum class State { kIdle, kParked, kReceiving, kKept };
   lnet::Nid from;
@@ -70,7 +70,7 @@ class MockLnd : public lnet::Lnd {
   [[nodiscard]] bool is_releasing(const lnet::PeerLink& link) const {
     return std::ranges::find(releasing_, &link) != releasing_.end();
   }
-  // The prefix of the burst for which there is room beside `used`.
+  // The part of the burst with room beside `used`.
   std::size_t queue_up(std::span<lnet::Transmit* const> burst, std::size_t used) {
     if (shutting_down_) return 0;
     const std::size_t room = config_.in_flight_max - std::min(config_.in_flight_max, used);
@@ -86,7 +86,7 @@ class MockLnd : public lnet::Lnd {
   std::deque<lnet::Transmit*> queue_;
   std::vector<lnet::Transmit*> cancelled_;
   std::vector<lnet::PeerLink*> releasing_;
-  std::vector<std::unique_ptr<Connection>> connections_;  // theirs
+  std::vector<std::unique_ptr<Connection>> connections_;  // of the senders
   unsigned stale_resumes_ = 0;
   bool shutting_down_ = false;
 };

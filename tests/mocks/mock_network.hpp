@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What joins mock LNDs in memory: a table from NID to end. No protocol, no time, no loss; faults
-// are what drivers/net/fault is for.
+// The connection of mock LNDs in memory: a table from NID to end. No protocol, no time, no loss;
+// drivers/net/fault provides faults.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct MockLndConfig {
   std::size_t in_flight_max = 32;    // further sends are back-pressure
   std::size_t window = 4;            // stream: messages on the wire per connection
   std::uint32_t piece_bytes = 1000;  // stream: payload bytes per flush and connection
-  // Stream: of LNDs that can take from each other what one has kept. Null: it keeps nothing.
+  // Stream: the group of LNDs that can take kept payloads from each other. Null: nothing is kept.
   const void* family = nullptr;
-  unsigned kept_flushes = 2;            // stream: after so many what is kept is brought
+  unsigned kept_flushes = 2;            // stream: flushes until a kept payload is delivered
   std::uint32_t inline_bytes_max = 64;  // RDMA: payloads up to this travel with their header
   Duration lnd_timeout = std::chrono::seconds(50);
 };
@@ -53,7 +53,7 @@ inline std::vector<std::byte> gather(const ArenaTable& arenas, const lnet::Paylo
   return bytes;
 }
 
-// Puts `bytes` behind the first `skip` bytes of the window.
+// Copies `bytes` to the window after its first `skip` bytes.
 inline void scatter(const ArenaTable& arenas, const lnet::Payload& payload, std::uint32_t skip,
                     std::span<const std::byte> bytes) {
   PLNET_CHECK(skip + bytes.size() <= payload.length, "more bytes than the window holds");

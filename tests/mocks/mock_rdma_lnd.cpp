@@ -119,7 +119,7 @@ void MockRdmaLnd::collect(Instant now) {
 
 void MockRdmaLnd::receive(QueuePair& pair) {
   while (!pair.wire.empty() && pair.wire.front()->withdrawn) {
-    // The sender has closed its memory; what waits for it here is over.
+    // The sender has closed its memory; a message that waits for it here has ended.
     if (pair.state == QueuePair::State::kIdle) {
       finish(pair, {});
       continue;
@@ -158,7 +158,7 @@ void MockRdmaLnd::act(QueuePair& pair) {
     case RxVerdict::kReceive: pair.state = QueuePair::State::kReceiving; break;
     case RxVerdict::kPark: pair.state = QueuePair::State::kParked; break;
     case RxVerdict::kDrop:
-      // A PUT that nobody wants is over and well; a requester that waits is told why.
+      // An unwanted PUT ends without an error; a requester that waits gets the reason.
       finish(pair, answer ? Result<void>(std::unexpected(decision.reason)) : Result<void>());
       break;
     case RxVerdict::kReject:

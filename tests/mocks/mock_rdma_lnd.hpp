@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An LND of the RDMA kind without a protocol. A PUT over the inline limit is offered without its
-// bytes, which move once the target has decided where to; a GET straight to its target lays the
-// sink open, the target's LND writes there (reply_by_lnd), and there is no REPLY message. A
-// laid-open sink stays in quarantine after a cancel or timeout until the target has let go of it.
+// bytes, which move after the target's decision. A GET exposes its sink, the target's LND writes
+// there (reply_by_lnd), and there is no REPLY message. An exposed sink stays in quarantine after a
+// cancel or timeout until the target has released it.
 #pragma once
 
 #include <deque>
@@ -13,17 +13,17 @@
 
 namespace plnet::mocks {
 
-// One message between two ends; both hold it until both are done with it.
+// One message between two ends; both hold it until both have finished.
 struct MockExchange {
   lnet::MessageHeader header;
   std::vector<std::byte> inline_bytes;
   bool bulk_put = false;
   bool open_get = false;
   lnet::Transmit* transmit = nullptr;
-  bool offered = false;    // the target's core has seen it: its NIC may know our memory
+  bool offered = false;    // the target's core has seen it: its NIC may access our memory
   bool withdrawn = false;  // the sender has given up
   bool completed = false;  // on_sent() was called
-  bool finished = false;   // the target has let go of it
+  bool finished = false;   // the target has released it
   Result<void> status;
   std::uint32_t moved = 0;
 };
@@ -54,7 +54,7 @@ class MockRdmaLnd final : public MockLnd<MockRdmaLnd, MockQueuePair> {
   void finish(QueuePair& pair, Result<void> status);
   void lose(QueuePair& pair, Errc cause);
 
-  std::vector<Shared> outstanding_;  // ours
+  std::vector<Shared> outstanding_;  // of our messages
   std::vector<lnet::Completion> ended_;
 };
 

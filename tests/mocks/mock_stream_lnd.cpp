@@ -24,7 +24,7 @@ std::size_t MockStreamLnd::send(std::span<Transmit* const> burst) {
 unsigned MockStreamLnd::flush(Instant now) {
   unsigned work = 0;
   std::vector<Completion> ended;
-  std::vector<Nid> full;  // a full connection keeps the order of what is behind
+  std::vector<Nid> full;  // a full connection keeps the order of later messages
   std::deque<Transmit*> kept;
   for (Transmit* const message : queue_) {
     const Nid& to = message->next_hop->nid;
@@ -82,7 +82,7 @@ bool MockStreamLnd::transmit(Transmit& message, Instant now, std::vector<Complet
   return true;
 }
 
-// One header or one piece of payload.
+// Receives one header or one piece of payload.
 void MockStreamLnd::receive(Connection& connection) {
   if (connection.state == Connection::State::kParked) {
     if (!connection.resumed) return;
@@ -138,7 +138,8 @@ void MockStreamLnd::act(Connection& connection) {
   }
 }
 
-// What is still in its target is not what has arrived: whoever reads it is found out.
+// The target's present bytes are invalid until the payload arrives: a premature reader finds wrong
+// bytes.
 void MockStreamLnd::keep(Connection& connection) {
   constexpr std::byte kStale{0xee};
   const std::uint32_t rest = connection.decision.length - connection.done;
@@ -197,7 +198,7 @@ std::vector<std::byte> MockStreamLnd::bytes_of(Transmit& message) {
 void MockStreamLnd::lose(Connection& connection, Errc cause) {
   bring(connection.rx);
   const Connection::State was = connection.state;
-  // A decision that has come already is carried out on nothing: a receive fails, a drop is done.
+  // An earlier decision has no effect: a receive fails, a drop is complete.
   const bool decided = connection.resumed;
   const RxVerdict verdict = connection.decision.verdict;
   connection.state = Connection::State::kIdle;

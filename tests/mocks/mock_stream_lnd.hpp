@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An LND of the stream kind without a protocol: one connection per pair, in order; the header comes
 // first, the payload in pieces; a parked message holds its connection and, through the window, the
-// sender. A GET's sink is left alone. One of a family keeps what it may: the first piece is in its
-// target, the rest stays here until somebody of the family takes it or it has to be brought; till
-// then the target holds what nobody may read.
+// sender. A GET's sink is not used. Members of a family keep payloads: the first piece is in its
+// target, the rest stays here until a member of the family takes it or it must be delivered; until
+// then the target's bytes must not be read.
 #pragma once
 
 #include <deque>
@@ -20,13 +20,13 @@ struct MockStreamConnection : MockConnection {
   };
   std::deque<Message> wire;
   std::uint32_t done = 0;
-  unsigned kept_for = 0;  // flushes
+  unsigned kept_for = 0;  // in flushes
 };
 
 struct MockKept {
   std::uint64_t kept = 0;
   std::uint64_t brought = 0;
-  std::uint64_t taken = 0;  // by another of the family
+  std::uint64_t taken = 0;  // by another member of the family
 };
 
 class MockStreamLnd final : public MockLnd<MockStreamLnd, MockStreamConnection>,
@@ -38,7 +38,7 @@ class MockStreamLnd final : public MockLnd<MockStreamLnd, MockStreamConnection>,
   unsigned flush(Instant now) override;
   [[nodiscard]] bool idle() const override;
 
-  // The connection breaks: what is on it is lost, but for what is kept, which has arrived.
+  // Breaks the connection: messages on it are lost, except kept ones, which have arrived.
   void break_connection(const lnet::Nid& peer);
   [[nodiscard]] const MockKept& tally() const { return tally_; }
 
@@ -56,7 +56,7 @@ class MockStreamLnd final : public MockLnd<MockStreamLnd, MockStreamConnection>,
   [[nodiscard]] const void* family() const override { return config_.family; }
   [[nodiscard]] Connection* keeps(lnet::RxHandle rx) const;
   void finish_kept(Connection& connection);
-  // The payload of a message that is sent now, whoever has it.
+  // The payload of a message under way, whether kept or not.
   [[nodiscard]] std::vector<std::byte> bytes_of(lnet::Transmit& message);
 
   MockKept tally_;

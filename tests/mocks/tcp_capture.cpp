@@ -59,7 +59,7 @@ void take(CapturedStream& stream, std::uint32_t& next, const Segment& segment, s
     ++stream.gaps;
     return;
   }
-  if (static_cast<std::size_t>(behind) >= segment.data.size()) return;  // sent again
+  if (static_cast<std::size_t>(behind) >= segment.data.size()) return;  // a retransmission
   const auto fresh = segment.data.subspan(static_cast<std::size_t>(behind));
   stream.bytes.insert(stream.bytes.end(), fresh.begin(), fresh.end());
   stream.arrivals.push_back({stream.bytes.size(), packet});

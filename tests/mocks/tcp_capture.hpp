@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture file (pcap, Ethernet, IPv4) as the TCP streams that it holds, one for each direction.
-// Only connections whose SYN is in it; the first byte of each is where the handshake ended.
+// Reads a capture file (pcap, Ethernet, IPv4) as its TCP streams, one for each direction. Only
+// connections with a captured SYN; each stream begins after the handshake.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct CaptureEnd {
 };
 
 struct CapturedStream {
-  // The packet that brought the bytes up to `end`, where it brought new ones.
+  // The packet that brought the bytes up to `end`, if some were new.
   struct Arrival {
     std::size_t end = 0;
     std::size_t packet = 0;
@@ -35,9 +35,9 @@ struct CapturedStream {
   [[nodiscard]] std::size_t packet_of(std::size_t end) const;
 };
 
-// Where the captures of kernels lie: beside the tree, or where PLNET_SHARED says.
+// The place of the kernels' captures: beside the tree, or in PLNET_SHARED.
 [[nodiscard]] std::filesystem::path shared_capture(const char* name);
-// Nothing if there is no such file. In the order of their SYNs.
+// Nothing if the file is missing. In the order of the SYNs.
 [[nodiscard]] std::optional<std::vector<CapturedStream>> read_tcp_capture(
     const std::filesystem::path& file);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A FILE that is a string.
+// A FILE with a string behind it.
 #pragma once
 
 #include <cstdio>
@@ -24,7 +24,7 @@ class TextFile {
     std::fflush(file_);
     return {text_, size_};
   }
-  // What has come since the last call.
+  // Text since the last call.
   [[nodiscard]] std::string take() {
     const std::string all = text();
     return all.substr(std::exchange(taken_, all.size()));

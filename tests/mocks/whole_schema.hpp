@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Documents as the programs read and write them: by the schema with the sections of all families.
+// Documents in the programs' form: by the schema with the sections of all families.
 #pragma once
 
 #include <string>

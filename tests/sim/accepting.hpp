@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How nodes of TCP, simulated or replayed, accept connections: as the kernel's do.
+// Acceptance of connections by TCP nodes, simulated or replayed, as in the kernel.
 #pragma once
 
 #include <cstdint>

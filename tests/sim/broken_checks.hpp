@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What still holds at each seam when connections break and messages are lost.
+// The guarantees of each seam that remain when connections break and messages are lost.
 #pragma once
 
 #include <map>
@@ -12,15 +12,15 @@
 
 namespace plnet::testsim {
 
-// Lets everything that may still come arrive: the users check that nothing follows the end.
+// Waits for late events: the users check that none follows the end.
 template <class Bench>
 void let_settle(Bench& bench) {
   unsigned rounds = 2000;
   (void)bench.run([&] { return rounds-- == 0; });
 }
 
-// Bytes received are a prefix of those sent (StreamUser checks each), and on_closed() comes last
-// and once on both sides. True if the stream broke before all was there.
+// Received bytes are a prefix of the sent ones (StreamUser checks each), and on_closed() is the
+// last event, once on both sides. True if the stream broke before its end.
 inline bool check_broken_streams(conformance::StreamBench& bench, std::uint64_t seed,
                                  std::uint64_t bytes) {
   conformance::StreamPair pair(bench, seed, bytes, bytes);
@@ -34,7 +34,7 @@ inline bool check_broken_streams(conformance::StreamBench& bench, std::uint64_t 
       << near.received << " and " << far.received << ", closed " << near.closed << " and "
       << far.closed;
   const bool broken = near.received < bytes || far.received < bytes;
-  near.driver->close(*near.id, Errc::kShutdown);  // no harm if it is closed
+  near.driver->close(*near.id, Errc::kShutdown);  // harmless if it is closed
   EXPECT_TRUE(pair.run([&] { return near.closed == 1 && far.closed == 1; }));
   EXPECT_LE(near.received, far.sent);
   EXPECT_LE(far.received, near.sent);
@@ -47,9 +47,9 @@ inline bool check_broken_streams(conformance::StreamBench& bench, std::uint64_t 
   return broken;
 }
 
-// Every send and receive that was taken comes back exactly once, in order; after a failure nothing
-// ends well; messages arrive in order without a gap; both sides drain, once. True if the connection
-// broke by itself.
+// Every accepted send and receive ends exactly once, in order; after a failure nothing succeeds;
+// messages arrive in order without a gap; both sides drain, once. True if the connection broke by
+// itself.
 inline bool check_broken_queue_pair(conformance::VerbsBench& bench, std::uint64_t seed,
                                     std::uint32_t messages) {
   using conformance::VerbsPair;
@@ -114,14 +114,14 @@ inline bool check_broken_queue_pair(conformance::VerbsBench& bench, std::uint64_
   return broken;
 }
 
-// Every send, operation and buffer ends exactly once; what arrives is unharmed, was sent, and comes
-// once; after shut_down() nothing is taken and quiet() comes true. Returns how many messages were
-// reported as sent and never seen.
+// Every send, operation and buffer ends exactly once; arriving messages are undamaged, were sent,
+// and come once; after shut_down() nothing is accepted and quiet() becomes true. Returns the number
+// of messages that were reported as sent but never arrived.
 inline unsigned check_lossy_endpoints(conformance::EndpointBench& bench, std::uint64_t seed,
                                       std::uint32_t messages) {
   using kfilnd::FabricCompletion;
   constexpr std::uint64_t kBuffers = 4;
-  constexpr std::uint32_t kBufferBytes = 64 * 1024;  // all messages find room
+  constexpr std::uint32_t kBufferBytes = 64 * 1024;  // room for all messages
   constexpr std::uint64_t kBulkArea = kBuffers * kBufferBytes;
   constexpr kfilnd::Tag kBulks = 16;
   constexpr std::uint64_t kFirstBulk = 1000;
@@ -176,7 +176,7 @@ inline unsigned check_lossy_endpoints(conformance::EndpointBench& bench, std::ui
   for (conformance::EndpointUser* user : {&near, &far})
     user->driver->shut_down();
   const std::array<std::byte, 8> header{};
-  for (unsigned i = 0; i < 20; ++i)  // no fault may stand in for the refusal
+  for (unsigned i = 0; i < 20; ++i)  // several attempts, since a fault may also refuse
     EXPECT_EQ(near.driver->send(pair.peers[0], header, {}, 5000 + i).error(), Errc::kShutdown);
   EXPECT_TRUE(bench.run([&] { return near.driver->quiet() && far.driver->quiet(); }));
   let_settle(bench);

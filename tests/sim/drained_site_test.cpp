@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routers that are taken out of service under load: nothing is lost by it. Routers that fail lose
-// what they hold, and that is seen.
+// Routers that are taken out of service under load: no message is lost by it. Routers that fail
+// lose the messages that they hold, and the simulator detects that.
 #include <gtest/gtest.h>
 
 #include "apps/lnet-sim/site/site.hpp"
@@ -39,7 +39,7 @@ TEST(DrainedSite, ADrainedRestartBesideASecondRouterLosesNothing) {
   EXPECT_GT(not_routing, 0U) << "drained for longer than it takes to notice";
 }
 
-// Else the site above would show nothing.
+// Otherwise the site above would prove nothing.
 TEST(DrainedSite, ACrashInItsPlaceLosesWhatTheRouterHeld) {
   SiteConfig site = site_of("routed-drain");
   site.faults.drains = 0;
@@ -49,7 +49,7 @@ TEST(DrainedSite, ACrashInItsPlaceLosesWhatTheRouterHeld) {
   EXPECT_GT(report.operations.failed, 0U);
 }
 
-// A next hop that stays out of a router's reach when all else is healed.
+// A next hop that stays unreachable for a router after the site is healed.
 TEST(DrainedSite, ARouterThatDoesNotComeBackToANextHopIsNoticed) {
   SiteConfig plan;
   plan.nodes = 3;
@@ -72,7 +72,7 @@ TEST(DrainedSite, ARouterThatDoesNotComeBackToANextHopIsNoticed) {
   }
 }
 
-// --- What is held against a router ---
+// --- Checks of the drain watch ---
 
 constexpr std::uint32_t kNodes = 3;
 constexpr std::uint32_t kRouter = 2;

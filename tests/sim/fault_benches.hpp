@@ -25,7 +25,7 @@
 
 namespace plnet::testsim {
 
-// Without a plan there is no fault layer at all.
+// Without a plan there is no fault layer.
 using MaybePlan = std::optional<drivers::FaultPlan>;
 
 inline Random random_of(std::uint64_t seed, unsigned side) {
@@ -38,7 +38,7 @@ class FaultStacks {
  public:
   explicit FaultStacks(drivers::SimCluster& cluster) : cluster_(cluster) {}
 
-  // `make_fault` and `make_sim` build the two drivers; without a plan there is only the second.
+  // `make_fault` and `make_sim` build the two drivers; without a plan only the second.
   template <class Events, class MakeFault, class MakeSim>
   void stack(unsigned side, const MaybePlan& plan, Events& events, MakeFault&& make_fault,
              MakeSim&& make_sim) {
@@ -52,7 +52,7 @@ class FaultStacks {
       shard.add(*faults_[side]);
     } else {
       sims_[side] = make_sim(events, shard);
-      shard.add(nothing_);  // a shard draws numbers for every part that it polls
+      shard.add(nothing_);  // a shard draws random numbers for every part that it polls
     }
     shard.add(*sims_[side]);
   }
@@ -69,7 +69,7 @@ class FaultStacks {
   [[nodiscard]] Fault& fault(unsigned side) { return *faults_[side]; }
   [[nodiscard]] Sim& sim(unsigned side) { return *sims_[side]; }
 
-  // How often each rule was applied, both sides together, on top of what is there.
+  // Adds the applications of each rule, both sides together.
   void add_applied(std::vector<std::uint64_t>& applied) const {
     for (const auto& fault : faults_) {
       applied.resize(fault->judge().plan().count);
@@ -84,8 +84,8 @@ class FaultStacks {
     [[nodiscard]] std::string_view name() const override { return "nothing"; }
   };
 
-  // A node calls its drivers within its turns only, and at the end of each its shard asks for their
-  // deadlines. The checks call from outside: a deadline that moved has to be made known.
+  // A node calls its drivers within its turns only, and at the end of each turn its shard reads
+  // their deadlines. The checks call from outside, so a changed deadline must be announced.
   void look_at_deadlines() {
     for (unsigned side = 0; side < 2; ++side) {
       if (!stacked(side)) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fault drivers over the simulator's. Without rules they must not be there; with delays, stalls
-// and overtaking, which each seam allows anyhow, its conformance still holds; with breaks and
-// losses what is left of the promises does (check_…() in broken_checks.hpp).
+// The fault drivers over the simulator's. Without rules they are invisible. With delays, stalls and
+// overtaking, which each seam allows anyway, its conformance still holds. With breaks and losses
+// the remaining guarantees hold (check_…() in broken_checks.hpp).
 #include <initializer_list>
 #include <string>
 
@@ -24,11 +24,11 @@ using drivers::SimShape;
 using std::chrono::microseconds;
 
 const std::uint64_t kSeeds = mocks::seeds_of(40);
-constexpr std::uint64_t kFewSeeds = 10;  // for what leaves little to chance
+constexpr std::uint64_t kFewSeeds = 10;  // for checks that depend little on chance
 constexpr Direction kTx = Direction::kTx;
 constexpr Direction kRx = Direction::kRx;
 
-// What is done with a plan beside its own checks: counts how often each rule was applied.
+// Counts how often each rule of a plan was applied.
 class Tried {
  public:
   explicit Tried(std::initializer_list<FaultRule> rules) {
@@ -41,7 +41,7 @@ class Tried {
         EXPECT_TRUE(plan.add(rule));
     }
   }
-  // A plan that does nothing proves nothing.
+  // A rule that was never applied proves nothing.
   void expect_all_applied() const {
     for (std::size_t i = 0; i < plan.count; ++i) {
       const FaultRule& rule = plan.rules[i];
@@ -61,7 +61,7 @@ SimShape shape_of(std::uint64_t seed) {
   return shape;
 }
 
-// Runs `check(bench, seed)` on a fresh bench for every seed, up to the first failure.
+// Runs `check(bench, seed)` on a new bench for every seed, up to the first failure.
 template <class Bench, class Check>
 void for_seeds(std::uint64_t seeds, Tried& tried, Check&& check) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -268,7 +268,7 @@ TEST(FaultOverSimEndpoint, LossesAndFailuresEndEverythingOnce) {
       << "messages that vanished although their sender was told that all is well";
 }
 
-// One seed, one run, whatever the faults.
+// One seed gives one run, with any faults.
 TEST(FaultOverSim, SameSeedSameRunOtherSeedOtherRun) {
   const auto digest = [](std::uint64_t seed) {
     StreamFaultBench streams(seed, SimShape::rough(), stream_detours().plan);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of the two kernels of a capture is replayed, the other one is us: a whole node, from its
-// sockets to LNet. What it says is compared field by field with what the kernel in its place said.
-// The capture lies beside the tree, not in it.
+// One of the two kernels of a capture is replayed, and a whole node of ours, from its sockets to
+// LNet, replaces the other one. Its messages are compared field by field with those of the replaced
+// kernel. The capture is beside the tree, not in it.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -25,7 +25,7 @@ using Line = KernelScript::Line;
 using Differences = std::set<std::string>;
 
 constexpr std::uint64_t kSeeds = 10;
-// lnet_selftest's, which the program stands in for.
+// Portals of lnet_selftest, which the program replaces.
 constexpr PortalId kFirstProgramPortal = 50;
 constexpr PortalId kLastProgramPortal = 52;
 constexpr Duration kPatience = std::chrono::seconds(20);
@@ -41,7 +41,7 @@ class Discover final : public DiscoverRequest {
   std::optional<bool> ok;
 };
 
-// Plays one side of a script against a node that has the other.
+// Plays one side of a script against a node in the other role.
 class Replay {
  public:
   Replay(const KernelScript& script, bool we_dial, std::uint64_t seed,
@@ -67,7 +67,7 @@ class Replay {
       node_->take_puts(portal);
   }
 
-  // Returns the number of lines of ours that were compared.
+  // Returns the number of our lines that were compared.
   unsigned play() {
     if (we_dial_) ping();
     for (const Line& line : script_.lines) {
@@ -84,18 +84,18 @@ class Replay {
     return compared_;
   }
 
-  // How often which field was not the kernel's.
+  // Number of differences by field.
   std::map<std::string, unsigned> found;
 
  private:
   bool wait(const std::function<bool()>& done) { return cluster_.run(done, kPatience); }
 
-  // The kernel's line.
+  // Sends the kernel's line.
   void speak(const Line& line) {
     if (line.item.kind == Kind::kRequest) peer_->dial(us_.nid, script_.ports[line.connection]);
     ASSERT_TRUE(wait([&] { return peer_->connections() > line.connection; }));
     WireItem item = line.item;
-    // We ask for no acknowledgements, hence the kernel would not send them.
+    // We request no acknowledgements, so the kernel would not send them.
     if (item.kind == Kind::kNoop && item.frame.cookies[1] >= socklnd::kFirstCookie) return;
     if (item.kind == Kind::kMessage) prepare_for(item);
     peer_->say(line.connection, item.bytes);
@@ -127,7 +127,7 @@ class Replay {
   static bool is_ping_buffer(const WireItem& item) {
     return item.header.payload_length < 1024;  // all other replies are pages
   }
-  // What the kernel in our place has answered this GET with.
+  // The kernel's reply to this GET in the capture.
   [[nodiscard]] std::span<const std::byte> reply_to(const WireItem& get) const {
     for (const Line& line : script_.lines) {
       const bool reply = line.by_dialler == we_dial_ && line.item.kind == Kind::kMessage &&
@@ -137,7 +137,7 @@ class Replay {
     return {};
   }
 
-  // What a node does not do by itself is what people and programs wanted: so do we.
+  // Requests of people and programs, which a node does not make by itself, are repeated here.
   void ask_for(const WireItem& item) {
     if (item.kind != Kind::kMessage) return;
     const ProcessId to{kernel_.nid, item.header.destination_pid};
@@ -167,7 +167,7 @@ class Replay {
     cluster_.shards[0]->ring();
   }
 
-  // Our line.
+  // Expects our line.
   void expect(const Line& line) {
     const auto heard = [&]() -> WireItem* {
       if (peer_->connections() <= line.connection) return nullptr;
@@ -239,7 +239,7 @@ class KernelReplay : public testing::Test {
     return read(mocks::shared_capture("kernel-2.17-tcp.pcap"), 55);
   }
 
-  // `allowed`: how often fields may differ, of `lines` that are compared.
+  // `allowed`: number of differences by field, for `lines` compared lines.
   static void play(const KernelScript& script, bool we_dial, unsigned lines,
                    const Fields& allowed) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -253,11 +253,11 @@ class KernelReplay : public testing::Test {
   }
 };
 
-// Counts what a node has done to its interfaces since it began.
+// Counts the changes of a node's interfaces since its start.
 constexpr const char* kSequence = "ping: sequence number";
-// The ACK of a push and our own push: the kernel's come from two threads.
+// The ACK of a push and the own push: the kernel's come from two threads.
 constexpr const char* kOrder = "said before: ACK for match bits 8000000000000000";
-// The kernel sends large payloads without a copy and wants to know when it may use them again.
+// The kernel sends large payloads without a copy and asks for a notice when the memory is free.
 constexpr const char* kZeroCopy = "frame: first cookie";
 
 TEST_F(KernelReplay, AKernelThatDialsUsIsGreetedPingedAndPushedToAsByAKernel) {

@@ -12,7 +12,7 @@ using namespace lnet;
 
 namespace {
 
-// A PUT or GET shows the cookie of its maker.
+// A PUT or GET shows the cookie of its creator.
 void learn(KernelScript::Side& side, const WireItem& item) {
   if (item.kind == WireItem::Kind::kHello) {
     side.nid = item.hello.source;
@@ -48,7 +48,7 @@ KernelScript script_of(const std::vector<mocks::CapturedStream>& streams) {
       script.lines.push_back({connection, dialled, packet, std::move(item)});
     }
   }
-  // A packet is of one stream and may bring several.
+  // A packet belongs to one stream and may contain several lines.
   std::ranges::sort(script.lines, {}, [](const KernelScript::Line& line) {
     return std::pair(line.packet, line.item.begin);
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture of two kernels as a script: all that either said, in the order in which it was said.
+// A capture of two kernels as a script: the messages of both, in order.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace plnet::sim {
 
 struct KernelScript {
   struct Line {
-    unsigned connection = 0;  // in the order in which they were made
+    unsigned connection = 0;  // in order of creation
     bool by_dialler = false;
     std::size_t packet = 0;
     WireItem item;
@@ -27,10 +27,10 @@ struct KernelScript {
 
   std::vector<Line> lines;
   unsigned connections = 0;
-  std::vector<std::uint16_t> ports;  // that the dialler called from
+  std::vector<std::uint16_t> ports;  // source ports of the dialler
   Side dialler;
   Side answerer;
-  std::string trouble;  // why it cannot be played; empty: it can
+  std::string trouble;  // reason why it cannot be played; empty: playable
 
   [[nodiscard]] const Side& side(bool of_dialler) const { return of_dialler ? dialler : answerer; }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sites of hundreds of nodes with kfilnd on Cassinis in software: what their fabric may do to them,
-// each alone and all together, and through routers. More seeds: lnet-sim run
-// config/sim/kfi-bad-day.yaml --seeds 1..100, and kfi-routed.yaml.
+// Sites of hundreds of nodes with kfilnd on software Cassinis: the faults of their fabric, each
+// alone and all together, and through routers. More seeds: lnet-sim run config/sim/kfi-bad-day.yaml
+// --seeds 1..100, and kfi-routed.yaml.
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ std::uint64_t counted(const SiteReport& report, std::string_view what) {
   return found == report.net_counts.end() ? 0 : found->second;
 }
 
-// The site of the bad day, and nothing goes wrong.
+// The site of the bad day without faults.
 SiteConfig calm_site() {
   SiteConfig site = site_of("kfi-bad-day");
   site.nodes = kNodes;
@@ -47,7 +47,7 @@ void add_rule(SiteConfig& site, const drivers::FaultRule& rule) {
 struct Case {
   const char* name;
   std::function<void(SiteConfig&)> spoil;
-  std::vector<const char*> seen;  // else it did not happen
+  std::vector<const char*> seen;  // evidence that the fault happened
 };
 
 void PrintTo(const Case& which, std::ostream* out) {
@@ -73,7 +73,7 @@ void lose_packets(SiteConfig& site) {
   add_rule(site, {.fault = Fault::kReorder, .direction = Direction::kRx, .probability = 0.02});
 }
 
-// NICs have room for hardly anything, and some for nothing.
+// NICs with few resources, and without some.
 void refuse_packets(SiteConfig& site) {
   site.nets[0].kfi.answers = 2;
   site.nets[0].kfi.target_connections = 3;
@@ -89,7 +89,7 @@ void move_cables(SiteConfig& site) {
   site.faults.moves = kNodes / 5;
 }
 
-// Messages that wait for their match entry stay where they are.
+// Messages that wait for their match entry stay in their buffers.
 void exhaust_buffers(SiteConfig& site) {
   site.nets[0].kfi = {.receive_buffers = 2, .receive_buffer_bytes = 4096, .copies = 0};
   site.traffic.put_lazy = 90;
@@ -141,8 +141,8 @@ TEST_P(KfiBadDay, IsSurvived) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, KfiBadDay, testing::Values(1, 2, 3));
 
-// Of these two each has once ended in a violation: with session keys that were alike, a router read
-// the memory of another node while cables were swapped; a NIC whose address had changed sent again.
+// Each of these two seeds once ended in a violation: with equal session keys, a router read the
+// memory of another node while cables were swapped; a NIC whose address had changed sent again.
 TEST(KfiRoutedSite, ABadDayBetweenTcpAndKfiIsSurvived) {
   std::uint64_t links_down = 0;
   for (const std::uint64_t seed : {4U, 30U}) {
@@ -167,7 +167,7 @@ TEST(KfiRoutedSite, TheSameSeedIsTheSameRun) {
   EXPECT_NE(first.trace, run_site(site.with_seed(8)).trace);
 }
 
-// Interfaces lie on shards in turn.
+// Interfaces lie on shards in rotation.
 TEST(KfiRoutedSite, SeveralInterfacesOnSeveralShards) {
   SiteConfig site = calm_site();
   site.nodes = 4;

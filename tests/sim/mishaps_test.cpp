@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that may befall a router, alone and in pairs: for longer than it takes to notice, and then
-// for long enough to get over it. What must hold, the site checks itself; here it is counted that
-// what a case says has happened.
+// All faults of a router, alone and in pairs: first longer than their detection takes, then long
+// enough for recovery. The site checks its invariants itself; this test checks that the faults of
+// each case have happened.
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -14,7 +14,7 @@
 namespace plnet::sim::mishaps_test {
 namespace {
 
-constexpr std::uint64_t kSeedsMax = 6;  // until a case has happened
+constexpr std::uint64_t kSeedsMax = 6;  // until the faults of a case have happened
 constexpr unsigned kEpisodes = 2;
 
 bool contains(const std::vector<Mishap>& all, Mishap one) {
@@ -44,7 +44,7 @@ SiteConfig site_with(const std::vector<Mishap>& mishaps, std::uint64_t seed) {
   site.traffic.operations = 80;
   site.traffic.pause = std::chrono::seconds(1);
   if (contains(mishaps, Mishap::kExhaustion)) {
-    // One large buffer each, and many messages at once that need one, every few seconds.
+    // One large buffer each, and every few seconds many simultaneous messages that need one.
     site.groups[1].shards = {1};
     site.groups[1].buffers = {{1, 1, 1}};
     site.traffic.operations = 240;
@@ -70,7 +70,7 @@ std::string name_of_all(const std::vector<Mishap>& mishaps) {
   return name;
 }
 
-// How often routes were held to it that they be up again, and that they be down.
+// How often routes were checked for being up again, and for being down.
 struct Held {
   std::uint64_t up = 0;
   std::uint64_t down = 0;
@@ -85,7 +85,7 @@ Held held_by(const SiteReport& report) {
                   count(RouteTruth::kNotRouting)};
 }
 
-// What routes are held to by this alone; kUnknown: to nothing in between.
+// The state of routes that this fault alone requires; kUnknown: none meanwhile.
 RouteTruth truth_behind(Mishap mishap) {
   switch (mishap) {
     case Mishap::kCrash:
@@ -97,7 +97,7 @@ RouteTruth truth_behind(Mishap mishap) {
   }
 }
 
-// Only these cost a node its way through a router by themselves, whoever was drawn for it.
+// Only these faults cut the route through a router in every case.
 bool takes_way(Mishap mishap) {
   return mishap == Mishap::kCrash || mishap == Mishap::kFlap || mishap == Mishap::kPartition;
 }
@@ -128,7 +128,7 @@ TEST_P(Alone, IsSurvivedAndNoticed) {
     held.up += held_by(report).up;
     held.down += held_by(report).down;
     held_to += report.routes_outlasted[behind];
-    if (mishap == Mishap::kExhaustion || mishap == Mishap::kPeerDelete) ++held.up;  // no way lost
+    if (mishap == Mishap::kExhaustion || mishap == Mishap::kPeerDelete) ++held.up;  // no route lost
   }
   EXPECT_GT(seen, 0U);
   EXPECT_GT(held.up, 0U) << "routes that have come back";

@@ -47,7 +47,7 @@ void add_rule(SiteConfig& site, const drivers::FaultRule& rule) {
 struct Case {
   const char* name;
   std::function<void(SiteConfig&)> spoil;
-  std::vector<const char*> seen;  // else it did not happen
+  std::vector<const char*> seen;  // evidence that the fault happened
 };
 
 void PrintTo(const Case& which, std::ostream* out) {
@@ -93,7 +93,7 @@ void hostile_weather(SiteConfig& site) {
   site.weather = Weather::kHostile;
 }
 
-// Even seeds have nodes of different releases and depths.
+// Even seeds have nodes of different releases and queue depths.
 void differ(SiteConfig& site) {
   site.seed = 2;
   site.traffic.pause = std::chrono::microseconds(20);
@@ -136,8 +136,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- Several shards for one peer ---
 
-// Queue pairs break, nodes restart, both sides connect at once. Odd seeds of these have nodes that
-// are alike, even ones do not.
+// Queue pairs break, nodes restart, both sides connect at once. Odd seeds have equal nodes, even
+// ones different ones.
 TEST(O2ibLanedSite, MessagesOfOnePeerPassOverSeveralShards) {
   for (const std::uint64_t seed : {2U, 3U}) {
     SiteConfig site = calm_site().with_seed(seed);
@@ -188,8 +188,7 @@ TEST(O2ibRoutedSite, TheSameSeedIsTheSameRun) {
 
 // --- Late writes ---
 
-// Connections break under transfers; a write that is under way then may land until the queue pair
-// has drained.
+// Connections break during transfers; a pending write may land until the queue pair has drained.
 SiteConfig site_of_late_writes(std::uint64_t seed) {
   SiteConfig site = calm_site().with_seed(seed);
   site.weather = Weather::kRough;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes on a TCP and a kfi network with a policy that prefers kfi: all goes by kfi, also what is
-// for a peer's NID on TCP; while the cable of a NIC is not in its port by TCP; then by kfi again.
+// Nodes on a TCP and a kfi network with a policy that prefers kfi: all messages use kfi, also those
+// for a peer's NID on TCP; while the cable of a NIC is pulled they use TCP, then kfi again.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -17,7 +17,7 @@ namespace {
 using lnet::NetType;
 using std::chrono::seconds;
 
-constexpr unsigned kPulled = 0;  // the node whose cable it is
+constexpr unsigned kPulled = 0;  // the node with the pulled cable
 
 SiteConfig plan() {
   SiteConfig site;
@@ -57,7 +57,7 @@ class PolicySite : public testing::Test {
     return *std::ranges::find_if(host.nids(),
                                  [](const lnet::Nid& nid) { return nid.is_of(NetType::kKfi); });
   }
-  // Since the start.
+  // Counts since the start.
   Sent sent(unsigned node) {
     using Id = lnet::LnetTraffic::Id;
     Sent sum;

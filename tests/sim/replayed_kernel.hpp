@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A kernel that says what a script says, and keeps what it hears. It understands nothing.
+// A kernel that sends the messages of a script and records those that it receives. It interprets
+// nothing.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +25,13 @@ class ReplayedKernel final : public socklnd::StreamEvents {
   void say(unsigned connection, std::span<const std::byte> bytes);
   void stop_reading(unsigned connection) { driver_->pause_reading(links_[connection]->stream); }
   void hang_up(unsigned connection) { driver_->close(links_[connection]->stream, Errc::kReset); }
-  // Connections there have been, made or accepted, in that order.
+  // Number of connections so far, made or accepted, in that order.
   [[nodiscard]] unsigned connections() const { return static_cast<unsigned>(links_.size()); }
-  // What came on a connection and was not taken away yet.
+  // Received items of a connection that were not taken yet.
   [[nodiscard]] std::deque<WireItem>& heard(unsigned connection) {
     return links_[connection]->heard.items();
   }
-  // Nothing is left that nobody asked about, and all connections are there.
+  // All items were taken, and all connections exist.
   [[nodiscard]] bool all_taken() const;
   [[nodiscard]] unsigned closed() const { return closed_; }
   [[nodiscard]] bool called_from_reserved_ports() const { return reserved_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// That routes are held to the truth is worth something if one that is not is noticed.
+// The checks of routes are only useful if they detect a wrong route.
 #include <gtest/gtest.h>
 
 #include "apps/lnet-sim/site/site.hpp"
@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kClient = 0;
 constexpr std::uint32_t kRouter = 1;
 
-// A client, two routers, a server; nothing else goes on.
+// A client, two routers, a server, without further traffic.
 SiteConfig quiet_site() {
   SiteConfig site;
   site.nodes = 4;
@@ -34,7 +34,7 @@ TEST(RouteWatch, ARouteThatStaysUpWithoutItsGatewayIsNoticed) {
   Site site(plan);
   site.start();
   site.run_for(std::chrono::seconds(1));
-  for (const std::uint32_t node : {0U, 3U})  // who never asks never knows
+  for (const std::uint32_t node : {0U, 3U})  // nodes without routes learn nothing
     site.world().hosts[node]->node().parameters().alive_router_check_interval_s.set(0);
   site.begin_faults();
   site.run_for(bound - std::chrono::seconds(2));
@@ -43,7 +43,7 @@ TEST(RouteWatch, ARouteThatStaysUpWithoutItsGatewayIsNoticed) {
   EXPECT_NE(site.report().violation.find("is up"), std::string::npos) << site.report().violation;
 }
 
-// Down for a moment, long after anything has happened.
+// Down for a moment, long after the last event.
 TEST(RouteWatch, ARouteThatGoesDownForNoReasonIsNoticed) {
   const SiteConfig plan = quiet_site();
   Site site(plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sites with routers: what goes through them, what is left of it when they fail, and whether nodes
-// know which of them they can use.
+// Sites with routers: forwarded traffic, losses when routers fail, and the nodes' knowledge of
+// usable routers.
 #include <array>
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ SiteConfig site_of(const std::string& name) {
   return site_in(std::string(PLNET_SOURCE_ROOT) + "/config/sim/" + name + ".yaml");
 }
 
-// Clients on TCP, servers on o2ib, and nothing goes wrong.
+// Clients on TCP, servers on o2ib, without faults.
 SiteConfig calm_day() {
   SiteConfig site = site_of("routed");
   site.weather = Weather::kCalm;
@@ -41,7 +41,7 @@ std::uint64_t cause_of(const SiteReport& report, std::string_view wanted) {
   return count;
 }
 
-// What was true outlasted what is allowed, so that a route that is wrong would have been noticed.
+// A state lasted longer than its bound, so that a wrong route would have been detected.
 class Outlasted {
  public:
   void add(const SiteReport& report) {
@@ -82,7 +82,7 @@ TEST(RoutedSite, ABadDayIsSurvived) {
   }
 }
 
-// The whole site with less traffic; `lnet-sim run` has all of it.
+// The whole site with less traffic; `lnet-sim run` runs all of it.
 TEST(RoutedSite, ABadDayOfAThousandNodesIsSurvived) {
   if (mocks::has_few_seeds())
     GTEST_SKIP() << "takes minutes with sanitizers, and is not in ./check --quick";
@@ -128,7 +128,7 @@ TEST(RoutedSite, AChainOfRoutersIsSurvived) {
   EXPECT_GT(outlasted.of(RouteTruth::kGone), 0U);
 }
 
-// Gone for longer than it takes to notice.
+// Gone for longer than detection takes.
 TEST(RoutedSite, RoutesByRoutersThatAreGoneGoDownAndUpAgain) {
   SiteConfig site = calm_day();
   site.traffic.operations = 20;
@@ -140,7 +140,7 @@ TEST(RoutedSite, RoutesByRoutersThatAreGoneGoDownAndUpAgain) {
   EXPECT_EQ(report.kills, 1U);
   EXPECT_GT(report.flaps, 0U);
   EXPECT_GT(report.routes_changed, 2U * 12U) << "by clients and servers, down and up";
-  // The bounds are no wider than what happens: some checks have to time out before it is noticed.
+  // The bounds are not too wide: some checks must time out before detection.
   const auto wrong = [&](RouteTruth truth) {
     return report.routes_wrong[static_cast<std::size_t>(truth)];
   };
@@ -152,8 +152,8 @@ TEST(RoutedSite, RoutesByRoutersThatAreGoneGoDownAndUpAgain) {
   EXPECT_GT(outlasted.of(RouteTruth::kUp), 0U);
 }
 
-// Each in one direction, for longer than it takes to notice: who does not hear its gateway knows
-// that it is gone, whatever still gets there.
+// Each in one direction, for longer than detection takes: a node that does not hear its gateway
+// knows that it is gone, even if messages still reach the gateway.
 TEST(RoutedSite, ARouteByAGatewayThatIsNoLongerHeardGoesDown) {
   SiteConfig site = calm_day();
   site.traffic.operations = 20;
@@ -193,7 +193,7 @@ TEST(RoutedSite, OnACalmDayEverythingArrives) {
   EXPECT_EQ(report.routes_changed, 0U);
 }
 
-// LNet has nothing against routes that lead in a circle; a site has.
+// LNet allows circular routes; a site does not.
 TEST(RoutedSite, WhatComesThroughARouterTwiceIsNoticed) {
   lnet::MessageHeader header{.source = lnet::Nid::of(lnet::NetType::kTcp, 0, 1),
                              .type = lnet::MessageType::kPut};
@@ -208,7 +208,7 @@ TEST(RoutedSite, WhatComesThroughARouterTwiceIsNoticed) {
   EXPECT_TRUE(relays.note(other)) << "handles are their maker's";
 }
 
-// --- What a next hop that fails takes from the others ---
+// --- The effect of a failing next hop on others ---
 
 constexpr std::uint32_t kRouter = 8;
 constexpr std::uint32_t kLive = 9;
@@ -235,7 +235,7 @@ SiteConfig two_servers() {
   return site;
 }
 
-// Messages that the live server heard while the other was as `spoil` makes it.
+// Messages that the live server received while the other was in the state set by `spoil`.
 template <class Spoil>
 double heard_by_live(Spoil&& spoil) {
   Site site(two_servers());
@@ -274,7 +274,7 @@ TEST(RoutedSite, AServerThatIsDeadOrSlowTakesLessThanATwentiethFromAnother) {
   RecordProperty("beside_slow", std::to_string(beside_slow / alone));
 }
 
-// A server that says nothing by itself, away for longer than it takes to notice.
+// A server that sends nothing by itself, away for longer than detection takes.
 TEST(RoutedSite, ARouterFindsByItselfThatAServerIsBack) {
   SiteConfig plan = two_servers();
   plan.traffic.pause = std::chrono::milliseconds(500);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bad days of a thousand nodes of LNet selftest, from seeds: connections break, pairs lose sight of
-// each other, nodes lose power and come back, the console is killed, strangers send what nobody
-// should. Sessions end all the same, new ones start, and in the end everything is home.
-// PLNET_SELFTEST_SEEDS=1..50 runs those seeds instead of the few that every check runs.
+// Faults of a thousand nodes of LNet selftest, from seeds: connections break, pairs of nodes are
+// cut, nodes lose power and come back, the console is killed, strangers send invalid messages.
+// Sessions end nevertheless, new ones start, and in the end all objects have returned.
+// PLNET_SELFTEST_SEEDS=1..50 runs those seeds instead of the few of every check.
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -29,7 +29,7 @@ using std::chrono::seconds;
 const auto kNodes = static_cast<unsigned>(mocks::seeds_of(1000));
 const unsigned kHalf = kNodes / 2;
 constexpr Duration kTrouble = seconds(4);
-// Nodes whose console is silent for so long end its session.
+// Nodes end their session after this silence of the console.
 constexpr std::uint32_t kSessionTimeoutS = 24;
 
 struct Seeds {
@@ -75,7 +75,7 @@ class BadDay {
     if (console_dies_) {
       restart(site_.console());
     } else {
-      // Whoever lost the session or lies about refuses; all of them answer or are given up.
+      // Nodes that lost the session refuse; all of them answer or are given up.
       (void)session.stop();
       (void)session.query();
       EXPECT_TRUE(session.end());
@@ -93,7 +93,7 @@ class BadDay {
  private:
   SelftestSiteSetup setup_of(std::uint64_t seed) {
     SelftestSiteSetup setup{.nodes = kNodes, .seed = seed};
-    // On some days nothing comes whole or in time.
+    // In some runs messages come in pieces and late.
     if (seed % 4 == 1) setup.shape = drivers::SimShape::rough();
     setup.shape.link.latency_min = milliseconds(60);
     setup.node = {.peers = 6,
@@ -140,7 +140,7 @@ class BadDay {
     off_.push_back(&host);
     ++kills;
   }
-  // Those that have had their end come back as others.
+  // Nodes that have ended come back as other incarnations.
   void power_on() {
     std::erase_if(off_, [](SelftestHost* host) {
       if (!host->gone()) return false;
@@ -150,7 +150,7 @@ class BadDay {
       return true;
     });
   }
-  // A node and its console, or its partner, in one direction or both.
+  // Cuts a node from its console or its partner, in one direction or both.
   void part(unsigned drawn) {
     SelftestHost& one = site_.node(drawn);
     SelftestHost& other =
@@ -191,12 +191,12 @@ class BadDay {
       }
       return true;
     };
-    // The session's timeout, and what its last requests take to be given up.
+    // The session's timeout, and the timeout of its last requests.
     EXPECT_TRUE(site_.run_until(is_idle, seconds(kSessionTimeoutS + 120)));
   }
   // Whatever happened before, a new session has all nodes, and no errors.
   void expect_a_good_day() {
-    site_.run_for(seconds(60));  // LNet finds out who is well again
+    site_.run_for(seconds(60));  // LNet detects which nodes are well again
     SelftestSession session(site_);
     ASSERT_TRUE(session.begin("good day"));
     ASSERT_EQ(session.group("clients", 0, kHalf - 1)->succeeded(), kHalf);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node of a captured session of kernels is us: everything that the kernel console and client
-// said to it is said to our node, in their order, and our node must answer what the kernel's did.
-// The capture lies beside the tree, not in it.
+// Our node replaces the node of a captured session of kernels: it receives all messages of the
+// kernel console and client, in their order, and must answer as the kernel's did. The capture is
+// beside the tree, not in it.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -30,7 +30,7 @@ using selftest::MessageType;
 constexpr const char* kCapture = "kernel-2.17-tcp.pcap";
 constexpr Duration kPatience = std::chrono::seconds(20);
 
-// What the console has said and what the node has, apart from all that LNet says by itself.
+// Messages of the console and the node, without LNet's own.
 bool is_of_selftest(const Line& line, lnet::MessageType type) {
   if (line.item.kind != Kind::kMessage || line.item.header.type != type) return false;
   const PortalId portal = portal_of(line.item.header);
@@ -74,7 +74,7 @@ class SelftestReplayTest : public testing::TestWithParam<std::uint64_t> {
   unsigned bulks = 0;
 
  private:
-  // The data of WRITEs: what the kernel client has answered GETs with.
+  // The data of WRITEs: the kernel client's replies to GETs.
   void lay_open_what_it_pulls(const KernelScript& script) {
     std::map<std::uint64_t, Bytes> replies;
     for (const Line& line : script.lines) {
@@ -116,12 +116,12 @@ class SelftestReplayTest : public testing::TestWithParam<std::uint64_t> {
     EXPECT_TRUE(ours == theirs) << "data, " << ours.size() << " bytes";
     ++bulks;
   }
-  // Its length, and of a message its type.
+  // Its length, and the type of a message.
   static std::pair<std::size_t, int> kind_of(const Bytes& bytes) {
     const auto message = selftest::decode_message(bytes);
     return {bytes.size(), message ? static_cast<int>(message->received.header.type) : -1};
   }
-  // Behind the body of a kernel's reply lies what was in its buffer before: it is not compared.
+  // Behind the body of a kernel's reply are old contents of its buffer, which are not compared.
   void compare(const Bytes& ours, const Bytes& theirs) {
     const auto own = selftest::decode_message(ours);
     auto kernel = selftest::decode_message(theirs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session of LNet selftest on simulated nodes, as the commands of lst go.
+// A session of LNet selftest on simulated nodes, with the commands of lst.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ class SelftestSession {
       return console.add_nodes(name, ids, std::move(done));
     });
   }
-  // Of "clients" with "servers", in the batch that every session has.
+  // A test of "clients" with "servers", in the default batch.
   Told test(decltype(selftest::AddTest::test) what, std::uint32_t concurrency) {
     return site_.transact([&](selftest::Console& console, selftest::WhenDone done) {
       return console.add_test({.batch = "batch",

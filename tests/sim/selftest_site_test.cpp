@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LNet selftest as it is, console and nodes, a thousand at a time on simulated TCP: a session from
-// beginning to end, and whole runs. Nothing here knows real time.
+// The real LNet selftest, console and nodes, a thousand at a time on simulated TCP: a session from
+// beginning to end, and whole runs, without real time.
 #include <functional>
 #include <string>
 
@@ -93,7 +93,7 @@ TEST(SimulatedRunTest, APlanIsGoneThroughAndComesAgainWithItsSeed) {
   for (const run::Measurement& each : report.measurements) {
     SCOPED_TRACE(run::text_of(each.point));
     EXPECT_EQ(each.errors.total(), 0U);
-    // A request takes at least a way there and one back.
+    // A request takes at least the time there and back.
     EXPECT_GT(each.rpc_rate, 0);
     EXPECT_LT(each.rpc_rate, 10 * 2500.0 * each.point.concurrency);
     ASSERT_TRUE(each.latency.has_value());
@@ -109,7 +109,7 @@ TEST(SimulatedRunTest, AnInterruptEndsTheSession) {
   plan.duration = std::chrono::seconds(10);
   const run::Report report = simulated(plan, 7, [&asked] { return ++asked > 30; });
   EXPECT_TRUE(report.interrupted);
-  // The next sample, a second away, is not waited for.
+  // The next sample, a second later, is not awaited.
   EXPECT_LT(report.environment["simulated_s"].get<double>(), 0.9);
   EXPECT_EQ(report.failure, "");
   EXPECT_EQ(report.left_behind, "");

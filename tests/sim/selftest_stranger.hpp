@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody on the network who sends to test nodes what consoles and clients never would: messages
-// of other sessions, of other versions, of no known kind, torn ones, and tests that nobody could
-// run.
+// A stranger that sends to test nodes messages that consoles and clients never would: of other
+// sessions, of other versions, of unknown types, incomplete ones, and tests that no node could run.
 #pragma once
 
 #include <array>
@@ -28,12 +27,12 @@ class SelftestStranger {
         site.streams(), *lcore_);
   }
 
-  // The first few that it meets are its victims from then on.
+  // The first few nodes given are its targets from then on.
   void bother(unsigned node) {
     if (known_ < victims_.size()) victims_[known_++] = node;
     const std::array<std::byte, selftest::kMessageBytes> message = drawn();
     const auto service = static_cast<selftest::Service>(random_.below(14));
-    // Most are whole.
+    // Most are complete.
     const std::size_t length = random_.below(8) == 0 ? random_.below(160) : message.size();
     node_->put({.nid = SelftestSite::nid_of(victims_[random_.below(known_)])},
                selftest::portal_of(service), static_cast<std::uint64_t>(service),
@@ -63,7 +62,7 @@ class SelftestStranger {
             .session = other, .batch = 2, .operation = selftest::BatchOperation::kStop});
         break;
       case 3: message = encoded(selftest::MakeSessionRequest{.session = other, .force = 0}); break;
-      case 4:  // features that nobody knows
+      case 4:  // unknown features
         message = encoded(selftest::MakeSessionRequest{.session = other, .force = 1}, 0x8000'0000U);
         break;
       case 5:
@@ -81,7 +80,7 @@ class SelftestStranger {
         for (std::byte& each : message)
           each = static_cast<std::byte>(random_.below(256));
     }
-    // Another version, or a magic of nobody's.
+    // Another version, or an unknown magic.
     const std::uint64_t where = random_.below(16);
     if (where < 8) message[where] = static_cast<std::byte>(random_.below(256));
     return message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sites that are written down in files, for tests.
+// Sites from files, for tests.
 #pragma once
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole sites at work, and nobody asks the heap for anything: not for peers that come and go, not
-// for messages that are parked, dropped or timed out. From the start of the nodes: what the core
-// and the LNDs need they have by then.
+// Whole sites at work without heap allocations: not for peers that appear and disappear, nor for
+// messages that are parked, dropped or timed out. Counting begins after the start of the nodes,
+// which allocates everything for core and LNDs.
 #include <array>
 #include <string>
 
@@ -17,7 +17,7 @@ using testrig::heap_calls_of;
 using testrig::HeapCalls;
 
 constexpr unsigned kRounds = 4;
-// Of the simulated network, which would otherwise grow with what it has to carry.
+// Capacity of the simulated network, which would otherwise grow with its load.
 constexpr std::size_t kConnections = 256;
 constexpr std::size_t kBytesUnderWay = std::size_t{16} << 20U;
 constexpr Duration kFirstTurns = std::chrono::milliseconds(10);
@@ -41,7 +41,7 @@ SiteConfig busy_site(NetKind kind) {
   return site;
 }
 
-// The same traffic through routers of `kind` on one side; some goes through two of them.
+// The same traffic through routers of `kind` on one side; some of it passes two of them.
 SiteConfig busy_routed_site(NetKind kind) {
   SiteConfig site = busy_site(kind);
   site.nets = {{.kind = kind}, {.kind = NetKind::kTcp}, {.kind = NetKind::kO2ib}};
@@ -75,7 +75,7 @@ SiteConfig busy_routed_site(NetKind kind) {
   return site;
 }
 
-// Peers are forgotten and met again; a pair of nodes loses sight of each other for a while.
+// Peers are deleted and met again; a pair of nodes is cut for a while.
 HeapCalls round(Site& site, unsigned number, std::uint64_t& forgotten) {
   World& world = site.world();
   const std::size_t nodes = world.hosts.size();
@@ -92,14 +92,14 @@ HeapCalls round(Site& site, unsigned number, std::uint64_t& forgotten) {
   return calls;
 }
 
-// What happened meanwhile.
+// Returns the events of the run.
 SiteReport run_without_heap(Site& site) {
   site.world().wires.network.pool().reserve(kBytesUnderWay);
   site.world().wires.streams.reserve(kConnections);
   site.world().wires.verbs.reserve(kConnections);
   site.start();
   std::uint64_t forgotten = 0;
-  // The first turns end the life of views that the start itself has replaced, whence deletes.
+  // The first turns free views that the start itself has replaced, hence deletes.
   EXPECT_EQ(heap_calls_of([&] { site.run_for(kFirstTurns); }).news, 0U);
   for (unsigned i = 0; i < kRounds; ++i) {
     const HeapCalls calls = round(site, i, forgotten);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sites made up from seeds: whatever happens, what must always hold does. A failure prints the line
-// that replays it.
+// Sites generated from seeds keep their invariants under all faults. A failure prints the line that
+// replays it.
 #include "apps/lnet-sim/site/site.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::uint64_t kParts = 4;
 class Seeds : public testing::TestWithParam<std::uint64_t> {
  protected:
   static void TearDownTestSuite() {
-    if (parts_run < kParts) return;  // a filter
+    if (parts_run < kParts) return;  // some parts are filtered out
     EXPECT_GT(wire_faults, kSeeds) << "many sites have a bad wire";
     EXPECT_GT(routed, kSeeds / 8) << "some have routers";
     EXPECT_GT(multi_hop, 0U) << "also one behind another";
@@ -39,7 +39,7 @@ class Seeds : public testing::TestWithParam<std::uint64_t> {
   static inline std::uint64_t routed = 0;
   static inline std::uint64_t multi_hop = 0;
   static inline std::uint64_t relayed = 0;
-  static inline unsigned router_shards = 0;  // a bit for each number of them
+  static inline unsigned router_shards = 0;  // a bit for each number of shards
 };
 
 TEST_P(Seeds, HoldWhatMustAlwaysHold) {
@@ -58,10 +58,10 @@ TEST_P(Seeds, HoldWhatMustAlwaysHold) {
 
 INSTANTIATE_TEST_SUITE_P(Site, Seeds, testing::Range<std::uint64_t>(1, kParts + 1));
 
-// Each of them has ended in a violation once: a shard that slept held up the coordinator, a push
-// waited when its node ended, a check that broken connections had spoilt was held against a route,
-// an interface was not pinged whose health was lost in the same second as before, or when its peer
-// had no other yet, and one was that is behind a gateway.
+// Each seed has once ended in a violation: a sleeping shard held up the coordinator; a push waited
+// when its node ended; a check disturbed by broken connections was counted against a route; an
+// interface was not pinged whose health was lost in the same second as before, or whose peer had no
+// other yet; one behind a gateway was pinged.
 TEST(Site, SeedsThatWereBadOnce) {
   for (const std::uint64_t seed :
        {298U, 323U, 371U, 736U, 804U, 865U, 934U, 1051U, 1199U, 1535U, 1966U, 2985U}) {
@@ -145,7 +145,7 @@ TEST(Site, WhoLostHealthHasItBackOrThatIsAViolation) {
   }
 }
 
-// The ledger knows each offset, and that nobody else's bytes came there.
+// The ledger knows each offset, and that no other bytes came there.
 TEST(Site, PutsLandWhereTheirInitiatorsSay) {
   for (const NetKind kind : {NetKind::kTcp, NetKind::kO2ib}) {
     SiteConfig site = four_shards(kind);
@@ -192,7 +192,7 @@ TEST(Site, EveryFaultOfTheWireIsSurvived) {
   }
 }
 
-// They share the sockets of the first unless they have faults of their own.
+// They share the sockets of the first network unless they have faults of their own.
 TEST(Site, FaultsOfEachTcpNetHappen) {
   using drivers::Direction;
   using drivers::Fault;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that asks without end and reads no answer, beside one that behaves: whole nodes, from
-// their streams to LNet.
+// A peer that sends requests without end and reads no answer, beside a well-behaved one: whole
+// nodes, from their streams to LNet.
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,7 +30,7 @@ class Ping final : public PingRequest {
   std::optional<bool> ok;
 };
 
-// Small ones: what a peer does not read is soon too much for them.
+// Small ones, which unread data soon fills.
 drivers::SimShape small_buffers() {
   drivers::SimShape shape = drivers::SimShape::calm();
   shape.stream.send_buffer_bytes = shape.stream.receive_buffer_bytes = 8192;
@@ -86,7 +86,7 @@ class Starvation : public testing::Test {
                                                   .start = cluster.loop.now()},
                                      fabric, *cluster.shards[host]);
   }
-  // Connects, is answered, and reads nothing from then on.
+  // Connects, gets an answer, and reads nothing from then on.
   void befriend() {
     hostile.dial(nid_of(kVictim), 1000);
     hostile.say(0, introduction(nid_of(kHostile), nid_of(kVictim)));
@@ -99,7 +99,7 @@ class Starvation : public testing::Test {
     cluster.loop.run_for(std::chrono::seconds(1));
   }
   bool is_answered() {
-    cluster.shards[kHonest]->ring();  // who has slept does not know what time it is
+    cluster.shards[kHonest]->ring();  // a shard that slept has an old time
     cluster.loop.run_for(std::chrono::milliseconds(1));
     Ping asked;
     asked.target = {nid_of(kVictim)};

@@ -16,7 +16,7 @@ constexpr std::size_t kPeers = 16;
 constexpr std::size_t kStreams = 256;
 constexpr std::uint64_t kControlBytes = 1U << 20U;
 constexpr std::uint64_t kProgramBytes = 4U << 20U;
-constexpr std::uint32_t kTakenMax = 512U << 10U;  // in all
+constexpr std::uint32_t kTakenMax = 512U << 10U;  // in total
 
 socklnd::SocketAddress address_of(const Nid& nid) {
   return {drivers::mapped_ipv4(nid.address32()), kAcceptPort};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole node of one shard on simulated TCP: LNet with its coordinator, the TCP LND, the acceptor.
-// And a small program on it, which does what it is told.
+// A whole node of one shard on simulated TCP: LNet with its coordinator, the TCP LND, the acceptor,
+// and a small program under control of the test.
 #pragma once
 
 #include <cstddef>
@@ -38,17 +38,17 @@ class TcpNode final : public Pollable,
   [[nodiscard]] const socklnd::SockLnd& lnd() const { return *lnd_; }
   [[nodiscard]] const socklnd::Acceptor& acceptor() const { return *acceptor_; }
 
-  // The program. Memory is never given back: a test's is large enough.
+  // The program. Memory is never returned: a test's is large enough.
   void put(const lnet::ProcessId& to, lnet::PortalId portal, std::uint64_t match_bits,
            std::span<const std::byte> payload);
   void get(const lnet::ProcessId& to, lnet::PortalId portal, std::uint64_t match_bits,
            std::uint32_t length);
-  // Takes what is put there, whatever its match bits.
+  // Receives PUTs to the portal with any match bits.
   void take_puts(lnet::PortalId portal);
   // Answers one GET with these bytes.
   void lay_open(lnet::PortalId portal, std::uint64_t match_bits, std::span<const std::byte> bytes);
 
-  // What came in by PUT or REPLY, in order.
+  // Data received by PUT or REPLY, in order.
   [[nodiscard]] const std::vector<std::vector<std::byte>>& received() const { return received_; }
   [[nodiscard]] unsigned failures() const { return failures_; }
 
@@ -62,7 +62,7 @@ class TcpNode final : public Pollable,
   [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
   [[nodiscard]] socklnd::Room room_for(const socklnd::Arrival& arrival) override;
   void hand_over(const socklnd::Arrival& arrival) override;
-  // Of the program's memory; the list stays.
+  // A part of the program's memory; the list stays.
   [[nodiscard]] std::span<const Fragment> room(std::size_t bytes);
   [[nodiscard]] std::span<const Fragment> room(std::span<const std::byte> bytes);
 
@@ -74,7 +74,7 @@ class TcpNode final : public Pollable,
   std::unique_ptr<drivers::SimStreamDriver> driver_;
   std::unique_ptr<socklnd::Acceptor> acceptor_;
   std::unique_ptr<lnet::Node> node_;
-  socklnd::SockLnd* lnd_ = nullptr;  // the node's
+  socklnd::SockLnd* lnd_ = nullptr;  // owned by the node
   std::vector<socklnd::Arrival> arrivals_;
   std::list<Fragment> fragments_;
   std::uint64_t used_ = 0;

@@ -37,14 +37,14 @@ std::uint64_t match_bits_of(const MessageHeader& header) {
   return header.type == MessageType::kReply ? 0 : header.area<AckArea>().match_bits;
 }
 
-// Notes what is not equal, under its name.
+// Records differences by name.
 class Comparison {
  public:
   template <class Value>
   void field(const char* name, const Value& kernel, const Value& ours) {
     if (!(kernel == ours)) found_.insert(name);
   }
-  // One of our own making has another object cookie, always the same for the same object.
+  // Our object cookies differ from the kernel's, but are consistent for the same object.
   void own_handle(const WireHandle& kernel, const WireHandle& ours, HandleNames& names) {
     const auto known = names.emplace(kernel.object_cookie, ours.object_cookie).first->second;
     field("handle: interface cookie", kernel.interface_cookie, ours.interface_cookie);
@@ -145,7 +145,7 @@ std::span<const std::byte> WireItem::payload() const {
 }
 
 WireHandle WireItem::handle() const {
-  // At the same place in all four.
+  // At the same place in all four types.
   return kind == Kind::kMessage ? header.area<ReplyArea>().destination : WireHandle{};
 }
 
@@ -187,7 +187,7 @@ void WireSplitter::take(std::span<const std::byte> bytes) {
   }
 }
 
-// 0: more bytes are needed to know.
+// 0: more bytes are needed.
 std::size_t WireSplitter::length_of_next(WireItem& item) const {
   const std::span<const std::byte> bytes(buffer_);
   if (next_ != Next::kMessages) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a TCP connection of LNet carries, cut into the things that one side said: its request, its
-// HELLO, NOOPs and messages. And how what we said differs from what a kernel said, by name.
+// Splits the bytes of an LNet TCP connection into the items of one side: its request, its HELLO,
+// NOOPs and messages. And compares our items with a kernel's, by field.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +29,18 @@ struct WireItem {
 
   [[nodiscard]] std::size_t end() const { return begin + bytes.size(); }
   [[nodiscard]] std::span<const std::byte> payload() const;
-  // The handle in it: of a PUT or GET its maker's, of an ACK or REPLY that of the message answered.
+  // The handle in it: in a PUT or GET that of its creator, in an ACK or REPLY that of the answered
+  // message.
   [[nodiscard]] lnet::WireHandle handle() const;
   void set_handle(const lnet::WireHandle& handle);
-  // What the bytes mean, in one of this kind.
+  // Interprets the bytes by their kind.
   void parse();
-  // The same thing said, whatever its details.
+  // The same kind of item, with any details.
   [[nodiscard]] bool resembles(const WireItem& other) const;
   [[nodiscard]] std::string text() const;
 };
 
-// Takes a stream piece by piece. V3 only: that is what the captures have.
+// Splits a stream piece by piece. V3 only, as in the captures.
 class WireSplitter {
  public:
   // A side that has dialled begins with a request.
@@ -47,7 +48,7 @@ class WireSplitter {
 
   void take(std::span<const std::byte> bytes);
   [[nodiscard]] std::deque<WireItem>& items() { return items_; }
-  // Bytes of something that is not there in full.
+  // Bytes of an incomplete item.
   [[nodiscard]] std::size_t rest() const { return buffer_.size(); }
 
  private:
@@ -62,8 +63,7 @@ class WireSplitter {
   std::deque<WireItem> items_;
 };
 
-// What handles of the kernel stand for which of ours: both name objects as they like, but the same
-// object always the same way.
+// The correspondence of the kernel's handles to ours: both name objects freely, but consistently.
 using HandleNames = std::map<std::uint64_t, std::uint64_t>;
 
 // Every field in which two items differ.
