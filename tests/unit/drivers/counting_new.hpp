@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Linked into a test executable, counting_new.cpp replaces the global operators new and delete by
-// ones that count. A sanitizer still sees every allocation: they end in malloc() and free().
+// counting ones. A sanitizer still sees every allocation: they end in malloc() and free().
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace plnet::testrig {
 
 struct HeapCalls {
   std::uint64_t news = 0;
-  std::uint64_t deletes = 0;  // of something, not of null
+  std::uint64_t deletes = 0;  // null pointers excluded
 
   friend bool operator==(const HeapCalls&, const HeapCalls&) = default;
   friend std::ostream& operator<<(std::ostream& out, const HeapCalls& calls) {
@@ -18,10 +18,10 @@ struct HeapCalls {
   }
 };
 
-// So far, by all threads.
+// By all threads so far.
 [[nodiscard]] HeapCalls heap_calls();
 
-// What `work` costs.
+// The heap calls of `work`.
 template <class Work>
 [[nodiscard]] HeapCalls heap_calls_of(Work&& work) {
   const HeapCalls before = heap_calls();

@@ -112,7 +112,7 @@ TEST_F(FaultEndpoint, ADroppedSendIsSentAsFarAsAnybodyKnows) {
   plan({.fault = Fault::kDrop});
   EXPECT_TRUE(fault.send({}, {}, {}, 3));
   EXPECT_EQ(below.sends, 0U);
-  EXPECT_EQ(above.log, "");  // never from inside the call
+  EXPECT_EQ(above.log, "");  // no callback from within the call
   EXPECT_FALSE(fault.quiet());
   fault.poll(at(0));
   EXPECT_EQ(above.log, "s3 ");
@@ -174,11 +174,11 @@ TEST_F(FaultEndpoint, AfterShutDownTheRealDriverAnswers) {
   EXPECT_TRUE(fault.quiet());
 }
 
-// Sends the next message from within the end of the last one, for ever.
+// Sends the next message from within the completion of the last one, endlessly.
 struct Restless final : kfilnd::EndpointEvents {
   void on_completions(std::span<const FabricCompletion> burst) override {
     for (const FabricCompletion& completion : burst) {
-      if (++ended > 100) return;  // it would not end by itself
+      if (++ended > 100) return;  // it would not end otherwise
       EXPECT_TRUE(driver->send({}, {}, {}, completion.cookie + 1));
     }
   }

@@ -160,7 +160,7 @@ TEST(FaultLnd, ADuplicateArrivesTwiceAndEndsOnce) {
   rig.expect_no_breach();
 }
 
-// Lends one message, of which somebody else has the payload still.
+// Lends one message whose payload is still kept elsewhere.
 class KeepingCore final : public lnet::LndUpcalls, private lnet::PayloadKeeper {
  public:
   KeepingCore(const lnet::Transmit& like, const ArenaTable& arenas)
@@ -408,7 +408,7 @@ TEST(FaultLnd, RulesMatchTheirNidOnlyAndPlansChangeLive) {
   EXPECT_EQ(rig.b()->tally().puts, 2U);
 }
 
-// Whatever is dropped, delayed and doubled: every message ends once and the contract holds.
+// With messages dropped, delayed and duplicated, every message ends once and the contract holds.
 template <class Rig>
 mocks::FakeCoreTally storm(std::uint64_t seed, unsigned cancel_every, bool release) {
   Rig rig({.seed = seed, .park_percent = 20, .drop_percent = 10});

@@ -46,7 +46,7 @@ TEST(FaultJudge, TriggersFireWhenTheySay) {
     const FaultRule* const rule = judge.draw(Direction::kTx, {}, Instant{});
     run += rule == nullptr ? '.' : rule->fault == Fault::kDrop ? 'd' : 'f';
   }
-  EXPECT_EQ(run, "..d.fd..d");  // the second rule does not see what the first has taken
+  EXPECT_EQ(run, "..d.fd..d");  // the second rule does not see messages that the first took
   EXPECT_EQ(judge.counts(0), (RuleCounts{.seen = 9, .fired = 3}));
   EXPECT_EQ(judge.counts(1), (RuleCounts{.seen = 6, .fired = 1}));
 }

@@ -26,7 +26,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-// The real driver: writes down what it is told.
+// The driver below: records its calls.
 class Below final : public socklnd::StreamDriver {
  public:
   std::size_t write(StreamId, std::span<const std::span<const std::byte>> pieces) override {
@@ -82,7 +82,7 @@ class Below final : public socklnd::StreamDriver {
   std::size_t room = 1U << 20;
 };
 
-// socklnd: writes down what it hears.
+// socklnd above: records its events.
 class Above final : public socklnd::StreamEvents {
  public:
   std::span<std::byte> destination(StreamId) override { return target; }
@@ -105,8 +105,8 @@ class Above final : public socklnd::StreamEvents {
 
   std::array<std::byte, 8> target{};
   std::string heard;
-  socklnd::StreamDriver* driver = nullptr;  // if there: moves the stream away when bytes come
-  socklnd::StreamDriver* keeper = nullptr;  // if there: keeps what was awaited
+  socklnd::StreamDriver* driver = nullptr;  // if set: moves the stream away when bytes arrive
+  socklnd::StreamDriver* keeper = nullptr;  // if set: keeps the awaited payload
   unsigned writable = 0;
   unsigned awaited = 0;
   unsigned closed = 0;
@@ -196,7 +196,7 @@ TEST_F(FaultStream, ASplitWriteIsCutAndToldToGoOn) {
   EXPECT_EQ(below.wire, "abcdef");
 }
 
-// They may not be bytes at all, but the address of what is only described.
+// The span may describe payload that is not in memory.
 TEST_F(FaultStream, ASplitWriteOffersItsBytesWhereTheyLie) {
   plan(first(Fault::kSplit, Direction::kTx));
   const std::string left = "ab";
@@ -237,7 +237,7 @@ TEST_F(FaultStream, ATruncatedWriteBreaksTheStreamAfterHalf) {
   EXPECT_EQ(below.wire, "abc");
   EXPECT_EQ(below.log, "close:Reset ");
   EXPECT_EQ(write("def"), 0U);
-  fault.close(kStream, Errc::kShutdown);  // socklnd gives up meanwhile
+  fault.close(kStream, Errc::kShutdown);  // socklnd closes it meanwhile
   EXPECT_EQ(below.log, "close:Reset ");
   fault.on_closed(kStream, Errc::kReset, 0);
   EXPECT_EQ(above.closed, 1U);
@@ -260,7 +260,7 @@ TEST_F(FaultStream, AStalledReadPausesAndRespectsThePauseOfAbove) {
   EXPECT_EQ(below.log, "pause ");
   fault.pause_reading(kStream);
   EXPECT_EQ(fault.poll(at(10)), 1U);
-  EXPECT_EQ(below.log, "pause ");  // above does not want any yet
+  EXPECT_EQ(below.log, "pause ");  // the upper layer is not reading yet
   fault.resume_reading(kStream);
   EXPECT_EQ(below.log, "pause resume ");
 }

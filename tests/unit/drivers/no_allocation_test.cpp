@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // After construction the message path allocates nothing and frees nothing. Each test builds its
-// parts, loads them for a while and asks what that cost the heap.
+// parts, runs them for a while and counts heap calls.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -43,7 +43,7 @@ TEST(NoAllocation, TheCounterCounts) {
   EXPECT_GT(kept.news, 0U) << "what the standard library allocates is seen, too";
 }
 
-// A core of fixed size: takes, drops and parks what is offered, in turn.
+// A core of fixed size: receives, drops and parks offered messages in turn.
 class FlatCore final : public lnet::LndUpcalls {
  public:
   static constexpr std::size_t kMessages = 256;
@@ -59,7 +59,7 @@ class FlatCore final : public lnet::LndUpcalls {
       idle_[i] = &transmits_[i];
   }
 
-  // One turn, as a core has it: decisions, sends, flush.
+  // One turn of a core: decisions, sends, flush.
   void turn(NullLnd& lnd, Instant now) {
     resume(lnd);
     for (std::size_t i = 0; i < idle_count_; ++i)
@@ -134,7 +134,7 @@ class FlatCore final : public lnet::LndUpcalls {
             .target = {{&fragment_, 1}, 0, length},
             .length = length};
   }
-  // A PUT with or without an ACK, or a GET, of some length, to some peer.
+  // A PUT with or without an ACK, or a GET, with varying lengths and peers.
   void prepare(lnet::Transmit& transmit) {
     const std::uint64_t draw = ++drawn_ * 2654435761U;
     const auto length = static_cast<std::uint32_t>(draw % kBytes);
@@ -167,7 +167,7 @@ class FlatCore final : public lnet::LndUpcalls {
 
 constexpr unsigned kTurns = 2000;
 
-// Load, messages that are cancelled, a peer that leaves and comes back, the end.
+// Load, cancelled messages, a peer that leaves and returns, shutdown.
 void load(FlatCore& core, NullLnd& lnd) {
   Instant now{};
   for (unsigned i = 0; i < kTurns; ++i) {
@@ -234,7 +234,7 @@ TEST(NoAllocation, SpscRing) {
   std::uint64_t out = 0;
   const HeapCalls calls = heap_calls_of([&] {
     std::array<std::uint64_t, 48> burst{};
-    for (unsigned i = 0; i < 10'000; ++i) {  // full and empty by turns
+    for (unsigned i = 0; i < 10'000; ++i) {  // alternately full and empty
       (void)ring.push_burst(burst);
       (void)ring.push_burst(burst);
       while (const std::size_t count = ring.pop_burst(burst))
@@ -337,7 +337,7 @@ TEST(NoAllocation, Pool) {
   EXPECT_EQ(taken, 200'000U);
 }
 
-// Lookups, and what the writer does beside them: insert, replace, erase, rebuilding, reclaiming.
+// Lookups, with the writer's work beside them: insert, replace, erase, rebuild, reclaim.
 TEST(NoAllocation, QsbrTable) {
   Qsbr qsbr(2, 1000);
   const auto reader = qsbr.register_reader().value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One case under many seeds.
+// Runs one case under many seeds.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace plnet::drivers {
 
-// Runs `one` for the seeds 1 to `last`; the first that fails is named and ends it.
+// Runs `one` for the seeds 1 to `last`; stops at the first failure and names its seed.
 template <class Case>
 void for_each_seed(std::uint64_t last, const Case& one) {
   for (std::uint64_t seed = 1; seed <= last; ++seed) {
@@ -21,7 +21,8 @@ void for_each_seed(std::uint64_t last, const Case& one) {
   }
 }
 
-// `digest_of` runs something under a seed: the same each time, and under each seed something else.
+// `digest_of` runs something under a seed: equal seeds give equal digests, different seeds
+// different ones.
 template <class DigestOf>
 void expect_seed_decides(const DigestOf& digest_of) {
   constexpr std::uint64_t kSeeds = 20;

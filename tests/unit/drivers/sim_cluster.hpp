@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two simulated hosts with a shard each: what all tests of the simulator's drivers stand on.
+// Two simulated hosts with a shard each: the base of all tests of the simulator's drivers.
 #pragma once
 
 #include <array>
@@ -31,8 +31,9 @@ class SimCluster {
     }
   }
 
-  // Lets events happen until `done`, asked between any two of them, or until `within` of simulated
-  // time is over. `done` may do things too, hence the small steps when nothing is due.
+  // Runs events until `done`, which is evaluated between any two of them, or until `within` of
+  // simulated time is over. `done` may have side effects, hence the small steps when nothing is
+  // due.
   bool run(const std::function<bool()>& done, Duration within = std::chrono::minutes(10)) {
     constexpr unsigned kIdleRounds = 1000;
     const Instant end = loop.now() + within;
@@ -53,7 +54,7 @@ class SimCluster {
   std::vector<std::unique_ptr<SimShard>> shards;
 };
 
-// Memory of two hosts, an arena each.
+// The memory of two hosts, an arena each.
 struct SimArenas {
   explicit SimArenas(std::size_t size) {
     for (unsigned side = 0; side < 2; ++side) {

@@ -46,7 +46,7 @@ class SimEndpointBench final : public conformance::EndpointBench {
   std::array<std::unique_ptr<SimEndpointDriver>, 2> drivers;
 };
 
-// Messages wait for a slow shard instead of failing: the conformance checks want every one.
+// Messages wait for a slow shard instead of failing, since the conformance checks need every one.
 SimShape patient(SimShape shape) {
   shape.endpoint.retries_max = 1000;
   return shape;

@@ -79,7 +79,7 @@ TEST(EventLoop, CancelledEventsDoNotRunAndIdsDoNotComeBack) {
   EXPECT_EQ(recorder.words.size(), 2000U);
   for (const std::uint64_t word : recorder.words)
     EXPECT_EQ(word % 10, 0U);
-  EXPECT_FALSE(loop.cancel(ids[0]));  // it has run
+  EXPECT_FALSE(loop.cancel(ids[0]));  // it already ran
   const EventId fresh = loop.schedule_in(microseconds(1), recorder, 1);
   for (const EventId old : ids)
     EXPECT_FALSE(loop.cancel(old));
@@ -95,7 +95,7 @@ TEST(EventLoop, RunUntilStopsTheClockWhereAsked) {
   EXPECT_EQ(loop.now(), Instant{milliseconds(2)});
   EXPECT_EQ(recorder.words.size(), 1U);
   EXPECT_EQ(loop.next(), Instant{milliseconds(3)});
-  // The past means now.
+  // A time in the past means now.
   loop.schedule(Instant{milliseconds(1)}, recorder, 9);
   loop.step();
   EXPECT_EQ(recorder.times.back(), Instant{milliseconds(2)});
@@ -148,7 +148,7 @@ TEST(SimNetwork, BandwidthIsSharedByWhatLeavesAHost) {
   EXPECT_EQ(network.transit(b, a, 0), Instant{microseconds(10)}) << "the other way is free";
 }
 
-// A host that sends to a slow one sends to others as quickly as ever.
+// A host that sends to a slow host sends to others at full speed.
 TEST(SimNetwork, ASlowLinkHoldsUpWhatGoesByItAndNothingElse) {
   EventLoop loop(1);
   LinkShape shape;

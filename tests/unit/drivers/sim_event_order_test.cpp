@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The event loop's wheel against a sorted set: the same events in the same order, whatever is
-// scheduled and cancelled when, near and far.
+// The event loop's wheel against a sorted set: the same events in the same order under random
+// scheduling and cancelling, near and far.
 #include <map>
 #include <string>
 #include <vector>
@@ -12,13 +12,13 @@
 namespace plnet::drivers::sim_event_order_test {
 namespace {
 
-// Schedules and cancels from within events, and knows what must come next.
+// Schedules and cancels from within events, and predicts the next event.
 class Chaos final : public EventSink {
  public:
   Chaos(EventLoop& loop, std::uint64_t seed) : loop_(loop), random_(seed) {}
 
   void schedule() {
-    // From the same instant to half a year away, and many at one instant.
+    // From the same instant to half a year ahead, with many events at one instant.
     static constexpr unsigned kBits[] = {0, 1, 3, 4, 5, 9, 10, 14, 15, 20, 24, 25, 34, 44, 53};
     const std::uint64_t span = 1ULL << kBits[random_.below(std::size(kBits))];
     const Instant at = loop_.now() + Duration{static_cast<std::int64_t>(random_.below(span))};
@@ -73,7 +73,7 @@ TEST(EventOrder, TimeThenSequenceWhateverHappensMeanwhile) {
     while (chaos.expected() > 0 && !HasFailure()) {
       ASSERT_EQ(loop.pending(), chaos.expected());
       ASSERT_LE(loop.next(), chaos.first());
-      if (random.below(3) == 0) {  // stop short of the next event, and go on from there
+      if (random.below(3) == 0) {  // stop short of the next event, then continue
         const Duration span{static_cast<std::int64_t>(random.below(1ULL << random.below(55)))};
         loop.run_for(span);
         if (random.below(2) == 0) chaos.schedule();
@@ -105,8 +105,8 @@ TEST(EventOrder, TheEndOfTimeIsAMomentLikeOthers) {
   EXPECT_EQ(count.words, (std::vector<std::uint64_t>{1, 2}));
 }
 
-// What is far away must not become due ahead of time, or all that comes before it would have to be
-// sorted in one by one. This takes seconds instead of a moment then.
+// Far events must not become due early, since everything before them would be inserted one by one.
+// The test would take seconds then.
 TEST(EventOrder, ManyEventsAtOneInstantAreCheap) {
   EventLoop loop(1, TieBreak::kDrawn);
   Count count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lazy arenas by themselves: they hold what memory would hold, as far as anybody may look.
+// Lazy arenas alone: they behave like plain memory wherever their contents are read.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -93,7 +93,8 @@ TEST_F(Lazy, WhatIsNotTheRightPayloadIsFound) {
   EXPECT_EQ(lazy->first_wrong(got, right), 3U) << "one byte by hand";
 }
 
-// A buffer that is used again: a new payload shorter than the old one, its begin copied by hand.
+// A reused buffer: the new payload is shorter than the old one, and its beginning is copied by
+// hand.
 TEST_F(Lazy, PlainBytesByHandTakeThePlaceOfAnOldRun) {
   lazy->fill(memory(0, kMegabyte), {5, 0, kMegabyte});
   const std::string text(900, 'x');
@@ -101,7 +102,7 @@ TEST_F(Lazy, PlainBytesByHandTakeThePlaceOfAnOldRun) {
   std::memcpy(arena.base + 700, text.data(), 200);
   const auto back = read(0, 900);
   EXPECT_EQ(std::memcmp(back.data(), text.data(), 900), 0);
-  // The same behind a begin that a driver has placed.
+  // The same behind a beginning that a driver wrote.
   lazy->fill(memory(0, kMegabyte), {5, 0, kMegabyte});
   lazy->fill(memory(0, 5000), {9, 0, 5000});
   std::memcpy(arena.base + 5000, text.data(), 900);
@@ -122,7 +123,7 @@ TEST_F(Lazy, ArenasDoNotMixAndEnd) {
   EXPECT_EQ(lazy->make_arena(0).error(), Errc::kInvalid);
 }
 
-// Against plain memory, with every operation that drivers have.
+// Compared with plain memory under every operation that drivers use.
 TEST_F(Lazy, HoldsWhatMemoryWouldHold) {
   constexpr std::uint64_t kBytes = 20'000;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
@@ -160,7 +161,7 @@ TEST_F(Lazy, HoldsWhatMemoryWouldHold) {
   }
 }
 
-// Bytes and described payload, in and out at any boundary.
+// Plain bytes and described payload, in and out at any boundary.
 TEST_F(Lazy, AByteQueueCarriesBoth) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payload of a megabyte between lazy arenas through each of the simulator's drivers: whole, in the
-// right place, and not copied; and found wrong when it is wrong.
+// Payload of a megabyte between lazy arenas through each of the simulator's drivers: complete, in
+// the right place, without a copy; and corruption is detected.
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ constexpr std::uint64_t kArenaBytes = 16ULL * kMegabyte;
 constexpr std::uint64_t kSink = 3ULL * kMegabyte + 500;
 constexpr PatternRun kPayload{77, 4096, kMegabyte};
 
-// Two hosts with a lazy arena each; a payload lies at the begin of the first one.
+// Two hosts with a lazy arena each; a payload lies at the beginning of the first one.
 struct LazyCluster : SimCluster {
   explicit LazyCluster(std::uint64_t seed, const SimShape& the_shape)
       : SimCluster(seed, the_shape), lazy(LazyMemory::reserve(1ULL << 32U).value()) {
@@ -46,8 +46,8 @@ struct LazyCluster : SimCluster {
   std::array<ArenaTable, 2> arenas;
 };
 
-// As an LND does it: a header, then a payload that goes to a place of its own. What of it was
-// staged is copied by hand.
+// Like an LND: a header, then a payload that goes to its own place. Staged payload is copied by
+// hand.
 struct Receiver final : socklnd::StreamEvents {
   static constexpr std::size_t kHeader = 24;
 
@@ -66,7 +66,7 @@ struct Receiver final : socklnd::StreamEvents {
       used += rest;
       copied_by_hand += rest;
     }
-    if (header == kHeader && got == target.size()) {  // the next one
+    if (header == kHeader && got == target.size()) {  // continue with the next one
       header = got = 0;
       ++messages;
     }
@@ -108,7 +108,7 @@ class LazyStream {
     EXPECT_TRUE(cluster.run([&] { return ends[0].stream && ends[1].stream; }));
     ends[1].target = cluster.memory(1, kSink, kMegabyte);
   }
-  // Header and payload, as far as the stream takes them, until all is out and has arrived.
+  // Sends header and payload as far as the stream accepts them, until everything has arrived.
   void transfer(std::span<const std::byte> payload) {
     const std::array<std::byte, Receiver::kHeader> header{};
     std::size_t sent = 0;
@@ -151,12 +151,12 @@ TEST(SimLazyTransfer, AStreamThatCutsAnywhereKeepsPayloadWhole) {
       stream.transfer(stream.cluster.memory(0, 0, kMegabyte));
       ASSERT_EQ(stream.cluster.wrong_at_sink(), std::nullopt);
     }
-    // The second payload cuts the first one's run in front of each segment.
+    // The second payload splits the first one's run before each segment.
     EXPECT_LT(stream.cluster.touched(), 2U * kMegabyte / 32U);
   });
 }
 
-// A buffer holds described payload, then plain bytes, then a mix: as a router's does.
+// A buffer holds described payload, then plain bytes, then a mix, like a router's buffer.
 TEST(SimLazyTransfer, AStreamMixesPlainAndDescribedPayload) {
   for_each_seed(20, [&](std::uint64_t seed) {
     LazyStream stream(seed, seed % 2 == 0 ? SimShape::rough() : SimShape::calm());
@@ -184,7 +184,7 @@ TEST(SimLazyTransfer, AStreamMixesPlainAndDescribedPayload) {
 TEST(SimLazyTransfer, AStreamThatGoesWrongIsFound) {
   LazyStream stream(1, SimShape::calm());
   LazyCluster& cluster = stream.cluster;
-  std::vector<std::byte> scratch(1000);  // what a fault does: a part goes out from a copy
+  std::vector<std::byte> scratch(1000);  // a fault driver sends a part from a copy
   cluster.lazy->copy(scratch.data(), cluster.memory(0, 0, 1000));
   scratch[400] ^= std::byte{0x20};
   cluster.lazy->put(cluster.memory(0, 0, 1000).data(), scratch);
@@ -268,7 +268,7 @@ TEST(SimLazyTransfer, AQueuePairWritesAMegabyteWithoutCopyingIt) {
   cluster.lazy->fill(cluster.memory(1, kSink, kMegabyte), {});
   write(0, kSink, kMegabyte - 5);
   EXPECT_EQ(cluster.wrong_at_sink(), kMegabyte - 5U) << "cut";
-  // A small message into plain-looking bytes of a lazy arena, as every header is.
+  // A small message into plain bytes of a lazy arena, as with every header.
   const std::string text = "a header that is none of a pattern's";
   std::memcpy(cluster.memory(0, 9 * kMegabyte, 100).data(), text.data(), text.size());
   const o2iblnd::ReceiveRequest receive{.buffer = {{0, kSink}, 4096}};
@@ -291,7 +291,7 @@ struct Endpoint final : kfilnd::EndpointEvents {
   unsigned failed = 0;
 };
 
-// `reads`: the far side reads what lies here; else the near side writes there.
+// `reads`: the far side reads our payload; otherwise the near side writes it there.
 void endpoint_transfer(bool reads, bool torn) {
   SimShape shape = SimShape::calm();
   shape.endpoint.operation_torn = torn ? kAlways : 0;
@@ -309,7 +309,7 @@ void endpoint_transfer(bool reads, bool torn) {
   }
   const kfilnd::Target far{drivers[0]->resolve(0x11, 0).value(), 0};
   const kfilnd::Target near{drivers[1]->resolve(0x10, 0).value(), 0};
-  // Pieces that fit on neither side.
+  // Pieces with different boundaries on the two sides.
   const std::array<Fragment, 3> from{Fragment{{0, 0}, 1000}, Fragment{{0, 1000}, 500'000},
                                      Fragment{{0, 501'000}, kMegabyte - 501'000}};
   const std::array<Fragment, 2> to{Fragment{{0, kSink}, 700'000},

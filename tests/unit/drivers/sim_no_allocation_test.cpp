@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Once the simulator has seen its worst, a simulated message costs the heap nothing.
+// After warm-up a simulated message allocates nothing.
 #include <array>
 #include <memory>
 #include <vector>
@@ -28,7 +28,7 @@ void expect_none(EventLoop& loop, const std::uint64_t& messages) {
   EXPECT_GT(messages - before, 500U);
 }
 
-// Answers what it gets, as far as there is room.
+// Echoes received bytes as far as there is room.
 struct StreamEcho final : socklnd::StreamEvents {
   explicit StreamEcho(std::uint64_t& count) : messages(count) {}
   std::span<std::byte> destination(socklnd::StreamId /*stream*/) override { return {}; }
@@ -148,7 +148,7 @@ TEST(SimNoAllocation, QueuePairs) {
   expect_none(cluster.loop, messages);
 }
 
-// Each side in turn lays a buffer open, tells the other by a message, which reads it.
+// Each side in turn posts a buffer and announces it by a message; the other side reads it.
 struct EndpointEcho final : kfilnd::EndpointEvents {
   explicit EndpointEcho(std::uint64_t& count) : messages(count) {}
   void on_completions(std::span<const kfilnd::FabricCompletion> burst) override {

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Says when it is due, and works when it is told to.
+// Announces when it is due and works when it is told to.
 class Worker final : public Pollable {
  public:
   unsigned poll(Instant now) override {

@@ -33,7 +33,7 @@ class SimStreamBench final : public conformance::StreamBench {
       : cluster(seed, shape), fabric(cluster.network, shape.stream, seed) {}
 
   socklnd::StreamDriver& make(unsigned side, socklnd::StreamEvents& events) override {
-    if (side == 2)  // of the same host as side 1
+    if (side == 2)  // on the same host as side 1
       cluster.shards.push_back(std::make_unique<SimShard>(
           cluster.network, cluster.shards[1]->host(), cluster.shape.shard, 1, side));
     SimShard& shard = *cluster.shards[side];
@@ -215,7 +215,7 @@ TEST_F(SimStreamPlain, VanishedPeerIsNoticedByKeepalive) {
   EXPECT_EQ(far_events.closed, 0U) << "nobody has told the vanished host: half-open";
 }
 
-// Thousands of connections, and hosts that come and go: events must not pile up.
+// Thousands of connections, and hosts that come and go: events must not accumulate.
 TEST_F(SimStreamPlain, KeepaliveWaitsForOneOutageAtATime) {
   establish();
   const std::size_t before = bench.cluster.loop.pending();
@@ -231,7 +231,7 @@ TEST_F(SimStreamPlain, KeepaliveWaitsForOneOutageAtATime) {
   EXPECT_EQ(near_events.cause, Errc::kTimedOut);
 }
 
-// The last word of a handshake may still be on its way when the hosts lose sight of each other.
+// The last packet of a handshake may be in flight when the hosts lose their connection.
 TEST_F(SimStreamPlain, KeepaliveBeginsWhenAConnectionOpensInAnOutage) {
   socklnd::StreamOptions options;
   options.keepalive_idle_s = 30;
@@ -259,7 +259,7 @@ TEST_F(SimStreamPlain, RebootedPeerResetsWhoStillWrites) {
   EXPECT_EQ(near_events.cause, Errc::kReset);
 }
 
-// A writer whose peer's window is shut sends nothing by itself.
+// A writer whose peer's window is closed sends nothing.
 TEST_F(SimStreamPlain, RebootedPeerResetsWhoWaitsForItsWindow) {
   establish();
   far->pause_reading(far_events.last);
@@ -320,7 +320,7 @@ TEST_F(SimStreamPlain, MovesToAnotherShardOfTheSameHost) {
   const StreamId old = far_events.last;
   const auto detached = far->detach(old);
   ASSERT_TRUE(detached.has_value());
-  EXPECT_EQ(write_some(*near, stream, 700), 700U);  // arrives while nobody has it
+  EXPECT_EQ(write_some(*near, stream, 700), 700U);  // arrives while no device has the stream
   bench.cluster.loop.run_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(near->adopt(*detached, {}).has_value()) << "another host cannot have it";
   const auto adopted = other.adopt(*detached, {});

@@ -110,7 +110,7 @@ TEST(SimVerbs, ConnectToNowhereFails) {
   EXPECT_EQ(pair.users[0].cause, Errc::kTimedOut);
 }
 
-// The request is repeated as it was; once the rejection was sent in its place.
+// The request is repeated unchanged; once the rejection was sent in its place.
 TEST(SimVerbs, ARequestWhoseRejectionIsLostIsMadeAgain) {
   SimVerbsBench bench(1, SimShape::calm());
   VerbsPair pair(bench);
@@ -167,7 +167,7 @@ TEST(SimVerbs, ARequestIsTurnedDownBeforeAnybodyHasSeenIt) {
   EXPECT_EQ(pair.users[1].requests, 0U);
 }
 
-// Two devices of a host, as two shards have them.
+// Two devices of a host, as with two shards.
 TEST(SimVerbs, ARequestIsAnsweredByTheDeviceThatItIsHandedTo) {
   SimVerbsBench bench(1, SimShape::calm());
   VerbsPair pair(bench);
@@ -218,7 +218,7 @@ TEST(SimVerbs, LateWritesLandUntilDrainedAndNotAfter) {
   EXPECT_LT(late, 100U);
 }
 
-// A key opens the memory that it was made for, until its mapping ends.
+// A key gives access to the memory that it was made for, until its mapping ends.
 TEST(SimVerbs, AKeyEndsWithItsMapping) {
   for (const bool released : {false, true}) {
     SimVerbsBench bench(1, SimShape::calm());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user of many streams of one driver that takes all bytes and only counts what happens.
+// Counts the events of many streams of one driver and reads all bytes.
 #pragma once
 
 #include <array>

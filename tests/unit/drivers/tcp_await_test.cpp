@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is awaited in its socket: when it is told of, and what a wait costs nobody.
+// Payload awaited in its socket: when it is reported, and that waiting costs other streams nothing.
 #include <cstddef>
 #include <span>
 
@@ -44,7 +44,7 @@ TEST_F(TcpRelays, WhatIsAwaitedIsToldOfOnceAllOfItIsThere) {
 TEST_F(TcpRelays, TheRestOfAPayloadWaitsFromWithinOnBytes) {
   establish();
   const Bytes payload = pattern(200'000);
-  // Often enough that it is read directly, without a look at the readiness set.
+  // Often enough that the stream is read directly, without waiting for the readiness set.
   for (unsigned i = 1; i <= 4; ++i) {
     send(source, std::span(payload).first(1));
     ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == i; }));
@@ -71,7 +71,7 @@ TEST_F(TcpRelays, WhatIsThereAlreadyIsToldOfInTheNextPoll) {
   device->pause_reading(source.id);
   send(source, payload);
   ASSERT_TRUE(bench.run([&] { return unread(source) == payload.size(); }));
-  settle();  // all that the readiness set had to say has been said
+  settle();  // all events of the readiness set are handled
   ASSERT_TRUE(device->await(source.id, payload.size() / 2));
   bench.turn_once();
   EXPECT_EQ(seen(source).awaited, 0U) << "paused by somebody else";
@@ -85,8 +85,8 @@ TEST_F(TcpRelays, WhatIsThereAlreadyIsToldOfInTheNextPoll) {
   EXPECT_EQ(seen(source).bytes, Bytes(payload.begin() + payload.size() / 2, payload.end()));
 }
 
-// The last of it comes after the readiness set has said that there is room to write, and before
-// that is served. What it says of the bytes then is forgotten: they have been fetched.
+// The last byte arrives after the readiness set reported room to write, before that event is
+// served. Its report about bytes is discarded: they have been fetched.
 TEST_F(TcpRelays, WhatIsFoundWhenThereIsRoomToWriteLeavesTheStreamHeard) {
   listen({.send_buffer_bytes = 16'384});
   source = connect(65'536);
@@ -117,7 +117,7 @@ TEST_F(TcpRelays, WhatIsFoundWhenThereIsRoomToWriteLeavesTheStreamHeard) {
     ASSERT_EQ(::send(source.socket.get(), &payload.back(), 1, MSG_DONTWAIT), 1);
     EXPECT_TRUE(until([&] { return unread(source) == payload.size(); }));
   };
-  // In this order the readiness set has them, and one poll serves them.
+  // The readiness set has them in this order, and one poll serves both.
   ASSERT_EQ(::send(target.socket.get(), payload.data(), 1, MSG_DONTWAIT), 1);
   ASSERT_TRUE(until([&] { return unread(target) == 1; }));
   Bytes some(65'536);
@@ -185,7 +185,7 @@ TEST_F(TcpRelays, AWaitEndsWhenPatienceDoes) {
   ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == 100'000; }));
   EXPECT_TRUE(seen(target).bytes.empty()) << "it has some microseconds left";
   EXPECT_EQ(device->next_deadline(), until + std::chrono::microseconds(10));
-  // And nothing of the wait is left.
+  // Nothing of the wait is left.
   EXPECT_EQ(low_water(source), 1);
   send(source, std::span(payload).subspan(100'000, 1));
   ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == 100'001; }));
@@ -210,12 +210,12 @@ TEST_F(TcpRelays, PatienceEndsForWhomNothingHasComeToo) {
   EXPECT_EQ(count_of(*device, Id::kReads), reads) << "idle, it costs nothing again";
   send(source, pattern(1));
   ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == 1; }));
-  // The next one may be waited for again.
+  // The next payload may be awaited again.
   hold(pattern(1000));
   EXPECT_EQ(fetched(source, 1000), pattern(1000));
 }
 
-// The system's default buffer is much smaller than that.
+// The system's default buffer is much smaller than this payload.
 TEST_F(TcpRelays, ALargePayloadIsMadeRoomForOrReadAsEver) {
   establish();
   const Bytes payload = pattern(std::size_t{4} << 20U);
@@ -246,7 +246,7 @@ TEST_F(TcpRelays, WhatABufferOfAFixedSizeCannotHoldIsReadAsEver) {
   EXPECT_EQ(low_water(source), 1);
 }
 
-// It is no byte of the stream, and no read goes past it at once.
+// An urgent byte is not part of the stream, and no read passes it at once.
 TEST_F(TcpRelays, AnUrgentByteIsNoReasonToHang) {
   establish();
   const Bytes payload = pattern(1000);
@@ -285,7 +285,7 @@ TEST_F(TcpWithoutRelay, NothingIsAwaited) {
 
 class TcpWithPipeSignal : public TcpRelays {
  protected:
-  // The base has opened one with the signal ignored: this one is opened without.
+  // The base class opened a device with the signal ignored; this one opens without.
   TcpWithPipeSignal() {
     const PipeSignal deadly(SIG_DFL);
     bench.devices.clear();

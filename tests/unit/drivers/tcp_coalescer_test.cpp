@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Made-up loads on a made-up clock: a turn that reads costs a call and something for each message.
+// Simulated loads on a simulated clock: a turn that reads costs a call and a constant for each
+// message.
 #include <algorithm>
 #include <cstdint>
 
@@ -25,7 +26,7 @@ struct Price {
   Duration each = kEach;
 };
 
-// Dear messages: what comes together saves little, so time stays short with a short pause.
+// Expensive messages: batching saves little, so the pause stays short.
 constexpr Price kDear{.call = nanoseconds(1000), .each = nanoseconds(4000)};
 constexpr Duration kLongestShort = Coalescer::kPauses[Coalescer::kLongestShort];
 
@@ -34,7 +35,8 @@ class Load {
   Load(Coalescer& coalescer, std::uint64_t message_bytes, const Price& price = {})
       : coalescer_(coalescer), message_bytes_(message_bytes), price_(price) {}
 
-  // `come` tells how many messages are there by a time; those served so far are known to it.
+  // `come` returns the number of messages that have arrived by a time; it receives the number of
+  // those served so far.
   template <class Come>
   std::uint64_t run(Duration long_, Come&& come) {
     Instant last = now_;
@@ -62,11 +64,11 @@ class Load {
     return served_ - before;
   }
   [[nodiscard]] Duration longest() const { return longest_; }
-  // How much of the time so far the pause was a long one.
+  // The share of the time so far in which the pause was a long one.
   [[nodiscard]] Duration long_paused() const { return long_paused_; }
   void becomes(const Price& price) { price_ = price; }
   void messages_become(std::uint64_t message_bytes) { message_bytes_ = message_bytes; }
-  // A turn that reads a message and takes so long: somebody else has had the CPU.
+  // A turn that reads one message and takes this long, as when another process has the CPU.
   void stand_still(Duration long_) {
     coalescer_.note(now_, 1, message_bytes_);
     now_ += long_;
@@ -83,14 +85,14 @@ class Load {
   Duration long_paused_{};
 };
 
-// One message in each so many nanoseconds, whatever becomes of the others.
+// One message in each such interval, independent of the others.
 auto open_loop(Duration apart) {
   return [apart](Instant now, std::uint64_t /*served*/) {
     return static_cast<std::uint64_t>(now.time_since_epoch() / apart);
   };
 }
 
-// At random moments, so many nanoseconds apart on average.
+// At random moments, with this average interval.
 class AtRandom {
  public:
   AtRandom(std::uint64_t seed, double apart_ns) : random_(seed), apart_ns_(apart_ns) {}
@@ -107,8 +109,8 @@ class AtRandom {
   std::uint64_t come_ = 0;
 };
 
-// 64 under way of somebody who has no time: each message takes him some, and so does each batch
-// that has been served, which is why more comes of him where messages come together.
+// 64 messages in flight of a sender short of CPU time: each message costs it some time, and so does
+// each served batch; batching therefore raises its rate.
 class Crowd {
  public:
   std::uint64_t operator()(Instant now, std::uint64_t served) {
@@ -138,33 +140,34 @@ TEST(Coalescer, LetsAPollerWithTimeToSpareAlone) {
 TEST(Coalescer, LetsMessagesComeTogetherWhenThereIsNoTime) {
   Coalescer coalescer;
   Load load(coalescer, 4096);
-  // They come as fast as one by one can be served: what comes together needs less than half of it.
+  // Messages arrive as fast as single ones can be served; batched they need less than half of that
+  // time.
   const std::uint64_t served = load.run(milliseconds(200), open_loop(kCall + kEach));
   EXPECT_GE(load.longest(), microseconds(5));
-  EXPECT_GE(served, 45'000U);  // of 50 000: nothing is held back for good
+  EXPECT_GE(served, 45'000U);  // of 50 000: none is held back for good
 }
 
 TEST(Coalescer, APauseThatCostsMessagesIsNotKept) {
   Coalescer coalescer;
   Load load(coalescer, 4096);
-  // Two messages under way; the next comes when the last has been served: any pause is lost time.
+  // Two messages in flight, and the next follows the last: any pause is lost time.
   const auto conversation = [](Instant, std::uint64_t served) { return served + 2; };
   const std::uint64_t served = load.run(milliseconds(1000), conversation);
   const auto turns = static_cast<std::uint64_t>(milliseconds(1000) / (kCall + 2 * kEach));
-  EXPECT_GT(load.longest(), Duration{});    // it was tried
-  EXPECT_GE(served, 2 * turns * 97 / 100);  // and cost next to nothing
+  EXPECT_GT(load.longest(), Duration{});    // a pause was tried
+  EXPECT_GE(served, 2 * turns * 97 / 100);  // and its cost was small
 }
 
 TEST(Coalescer, AMachineThatStandsStillDuringATrialDoesNotEndIt) {
   Coalescer coalescer;
   Load load(coalescer, 4096);
-  // Eight under way: a turn with all of them takes longer than the shortest pause.
+  // Eight in flight: a turn with all of them takes longer than the shortest pause.
   const auto crowd = [](Instant, std::uint64_t served) { return served + 8; };
   for (unsigned i = 0; coalescer.pause() == Duration{} && i < 1000; ++i)
     load.run(microseconds(100), crowd);
   ASSERT_GT(coalescer.pause(), Duration{});
-  load.run(Coalescer::kWindow, crowd);  // tells nothing, it has just begun
-  load.stand_still(milliseconds(5));    // the next one has one message
+  load.run(Coalescer::kWindow, crowd);  // no result: it has just begun
+  load.stand_still(milliseconds(5));    // the next turn finds one message
   EXPECT_GT(coalescer.pause(), Duration{});
   load.run(milliseconds(10), crowd);
   EXPECT_GT(coalescer.pause(), Duration{});
@@ -175,7 +178,7 @@ TEST(Coalescer, OneLuckyWindowBeforeATrialDoesNotEndIt) {
   Load load(coalescer, 4096);
   const auto crowd = [](Instant, std::uint64_t served) { return served + 8; };
   load.run(2 * Coalescer::kWindow, crowd);
-  load.becomes({.call = kCall, .each = nanoseconds(800)});  // a sixth more comes through
+  load.becomes({.call = kCall, .each = nanoseconds(800)});  // a sixth more messages are served
   for (unsigned i = 0; coalescer.pause() == Duration{} && i < 1000; ++i)
     load.run(microseconds(100), crowd);
   load.becomes({});
@@ -194,7 +197,7 @@ TEST(Coalescer, EndsWhenThereIsTimeAgain) {
 
 TEST(Coalescer, IsNotMissedWhereThereWouldBeTimeWithoutIt) {
   Coalescer coalescer;
-  // With the longest pause, too, more than half of the time is work.
+  // Even with the longest pause more than half of the time is work.
   Load load(coalescer, 4096, kDear);
   load.run(milliseconds(100), open_loop(kDear.call + kDear.each));
   ASSERT_GT(coalescer.pause(), Duration{});
@@ -207,7 +210,7 @@ TEST(Coalescer, IsNotMissedWhereThereWouldBeTimeWithoutIt) {
 TEST(Coalescer, AShortPauseIsAllWhereNoMoreComesThroughWithALongOne) {
   Coalescer coalescer;
   Load load(coalescer, 4096, kDear);
-  load.run(milliseconds(2000), open_loop(nanoseconds(5300)));  // one by one 94 %, four fifths else
+  load.run(milliseconds(2000), open_loop(nanoseconds(5300)));  // 94 % one by one, else four fifths
   EXPECT_GT(load.longest(), Duration{});
   EXPECT_LE(load.long_paused(), milliseconds(60)) << "of 2 s: to try it";
 }

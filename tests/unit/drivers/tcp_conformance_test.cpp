@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the simulator's streams are held to, over real sockets.
+// The stream contract of the simulator's streams, checked over real sockets.
 #include <array>
 #include <csignal>
 #include <cstddef>
@@ -31,7 +31,7 @@ bool has_ipv6() {
 TEST(TcpConformance, Transfer) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    // A small staging buffer makes every case happen within few bytes.
+    // A small staging buffer makes every case occur within few bytes.
     TcpBench bench({.connections_max = 8, .staging_bytes = seed % 2 == 0 ? 512U : 16'384U});
     conformance::check_transfer(bench, seed, 40'000 + seed * 1000, seed % 3 == 0 ? 0 : 25'000);
     if (HasFailure()) return;
@@ -51,7 +51,7 @@ TEST(TcpConformance, TransferOverIpv6) {
   conformance::check_transfer(bench, 5, 50'000, 50'000);
 }
 
-// Unlike send() a splice into a broken socket cannot be told to spare us the signal.
+// Unlike send(), splice() into a broken socket raises SIGPIPE unconditionally.
 TEST(TcpConformance, Relay) {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   conformance::RelayTally all;
@@ -91,7 +91,7 @@ TEST(TcpConformance, Move) {
   }
 }
 
-// Stands between the two sides, passes bytes on, and at some byte resets both.
+// Relays bytes between the two sides and resets both at some byte.
 class BreakingBench final : public TcpBench {
  public:
   BreakingBench(std::uint64_t seed, std::size_t bytes_until_reset)

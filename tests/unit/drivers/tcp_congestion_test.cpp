@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the system has by default differs from machine to machine, and so does what is seen here of
-// `auto`; a peer far away is met by tests/e2e/cases/congestion.py.
+// The system's default differs from machine to machine, and so does the result for `auto`;
+// tests/e2e/cases/congestion.py covers a distant peer.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(TcpCongestion, WhatTheSystemDoesNotHaveIsRefusedAtOnce) {
   EXPECT_FALSE(TcpDevice::open({.congestion_control = "none-such"}, events).has_value());
 }
 
-// Both kinds of connection, and where they are handed to.
+// Connections of both kinds, also after a hand-over to another device.
 TEST(TcpCongestion, StreamsThatWereMadeAndThatCameInHaveIt) {
   StreamCounter near_events;
   StreamCounter far_events;

@@ -48,7 +48,7 @@ TEST_F(TcpDevicePlain, IdleConnectionsCostNoSystemCall) {
   EXPECT_EQ(count_of(*far, Id::kEpollWaits) - waits, 1000U) << "one look for all of them a turn";
   EXPECT_EQ(count_of(*far, Id::kReads), reads);
   EXPECT_EQ(count_of(*far, Id::kAcceptCalls), accepts);
-  // Two of the fifty speak: one read each, and no other to find out that there is no more.
+  // Two of the fifty send: one read each, without a second read that would find nothing.
   EXPECT_EQ(write_some(*near, stream, 96), 96U);
   EXPECT_EQ(write_some(*near, near_events.last, 96), 96U);
   bench.run_for(1000);
@@ -70,7 +70,7 @@ TEST_F(TcpDevicePlain, WhoSpeaksAloneIsReadDirectlyForAWhile) {
   }
   EXPECT_EQ(far_events.bytes, 96U * (1 + TcpDevice::kHotPolls));
   EXPECT_EQ(count_of(*far, Id::kEpollWaits), waits) << "nobody was asked whether it has spoken";
-  // Others are not forgotten meanwhile.
+  // Other streams are served meanwhile.
   const StreamId other = connect().value();
   for (unsigned i = 0; i <= TcpDevice::kHotPolls; ++i) {
     EXPECT_EQ(write_some(*near, stream, 96), 96U);
@@ -152,7 +152,7 @@ TEST_F(TcpDevicePlain, UnacknowledgedBytesAreCountedWhenAConnectionDies) {
   EXPECT_GT(waiting, 0U);
   EXPECT_LT(waiting, total);
   EXPECT_LE(near->facts(stream).unsent_bytes, waiting);
-  far->close(there, Errc::kProtocol);  // with bytes unread: a reset
+  far->close(there, Errc::kProtocol);  // with unread bytes: a reset
   ASSERT_TRUE(bench.run([&] { return near_events.closed == 1; }));
   EXPECT_EQ(near_events.cause, Errc::kReset);
   EXPECT_EQ(near_events.unacknowledged, waiting);
@@ -188,7 +188,7 @@ TEST_F(TcpDevicePlain, AClosedStreamsIdNamesNothing) {
   ASSERT_TRUE(bench.run([&] { return near_events.closed == 1 && far_events.closed == 1; }));
   EXPECT_EQ(near_events.cause, Errc::kShutdown);
   EXPECT_EQ(far_events.cause, Errc::kClosed);
-  const auto next = connect();  // in the same record
+  const auto next = connect();  // reuses the record
   ASSERT_TRUE(next.has_value());
   EXPECT_EQ(next->index, stream.index);
   EXPECT_EQ(write_some(*near, stream, 10), 0U);
@@ -347,11 +347,11 @@ TEST(TcpDevice, BusyPollingIsAskedForOnEveryStream) {
   const TcpSocket socket(static_cast<int>(detached->descriptor));
   EXPECT_EQ(value_of(socket.get(), SOL_SOCKET, SO_BUSY_POLL), 50);
   EXPECT_EQ(value_of(socket.get(), SOL_SOCKET, SO_PREFER_BUSY_POLL), 1);
-  // The system takes a budget, as it did here, and tells nobody which it has.
+  // The system accepts a budget, but does not report which one it uses.
   EXPECT_EQ(busy_poll_refusal({.usec = 50, .budget = 16}), "");
 }
 
-// No system lets a socket have so many, whoever asks: it is a number of 16 bits.
+// No system accepts this budget for a socket, independent of privileges: it is a number of 16 bits.
 TEST(TcpDevice, BusyPollingThatIsRefusedIsNotedOnceAndForNoStreamAskedForAgain) {
   constexpr BusyPoll kTooMuch{.usec = 50, .budget = 1U << 20U};
   StreamCounter events;
@@ -408,7 +408,7 @@ TEST(TcpDevice, ATurnEndsAfterAMegabyteWhoeverElseHasSent) {
   EXPECT_LT(most, TcpDevice::kBytesPerPoll + TcpRx::kBytesPerTurn + 65'536);
 }
 
-// Byte by byte, so that little keeps a stream busy for many turns.
+// Reads byte by byte, so that few bytes keep a stream busy for many turns.
 struct Sipper final : socklnd::StreamEvents {
   std::span<std::byte> destination(StreamId) override { return {}; }
   std::size_t on_bytes(StreamId id, std::size_t, std::span<const std::byte> staged) override {
@@ -427,7 +427,7 @@ struct Sipper final : socklnd::StreamEvents {
   void on_closed(StreamId, Errc, std::uint64_t) override {}
 
   TcpDevice* device = nullptr;
-  std::vector<std::uint64_t> bytes;  // of each stream
+  std::vector<std::uint64_t> bytes;  // per stream
   StreamId last;
   unsigned accepted = 0;
 };
@@ -453,7 +453,7 @@ TEST(TcpDevice, ACrowdThatIsNeverDoneDoesNotHideTheOthers) {
     ASSERT_TRUE(bench.run([&] { return near_events.connected == i && far_events.accepted == i; }));
   }
   const std::uint32_t late = far_events.last.index;
-  // Twice what can be read of each in all the turns, so the crowd stays one.
+  // Twice the bytes that can be read of each stream in all turns, so that every stream stays busy.
   constexpr std::size_t kEach = std::size_t{2} * kTurns * TcpRx::kReadsPerTurn;
   for (unsigned i = 0; i < kCrowd; ++i)
     ASSERT_EQ(write_some(near, streams[i], kEach), kEach);

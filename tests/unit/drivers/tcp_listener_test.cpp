@@ -98,7 +98,7 @@ TEST(TcpDevice, MoreConnectionsThanStreamsAreReset) {
   EXPECT_EQ(far.connect(request).error(), Errc::kNoMemory);
 }
 
-// A machine with nothing on it, for as long as this lives.
+// A network namespace without addresses, for the lifetime of this object.
 class EmptyMachine {
  public:
   EmptyMachine()
@@ -112,7 +112,7 @@ class EmptyMachine {
   EmptyMachine(const EmptyMachine&) = delete;
   EmptyMachine& operator=(const EmptyMachine&) = delete;
 
-  // False: not here.
+  // False: not available here.
   [[nodiscard]] bool ip(const std::string& words) const {
     return entered_ && std::system(("ip " + words + " 2>/dev/null").c_str()) == 0;
   }
@@ -129,7 +129,7 @@ SocketAddress v6(const char* text) {
   return address;
 }
 
-// Until its link is there the system keeps an IPv6 address from use (it is tentative).
+// Until the link is up the kernel keeps an IPv6 address tentative, that is, unusable.
 TEST(TcpDevice, ListensOnAnAddressWhoseLinkIsDown) {
   const EmptyMachine machine;
   if (!machine.ip("link add eth0 type veth peer name far") || !machine.ip("link set eth0 up") ||
@@ -147,7 +147,7 @@ TEST(TcpDevice, ListensOnAnAddressWhoseLinkIsDown) {
   EXPECT_EQ(second->listen(ours, 8, {}).error(), Errc::kBusy);
   EXPECT_FALSE(is_on_interface(v6("fd88::2")));
   EXPECT_EQ(device->listen(v6("fd88::2"), 8, {}).error(), Errc::kNotFound);
-  // Nothing goes out from it meanwhile.
+  // Connections from that address fail meanwhile.
   ConnectRequest request;
   request.addresses = {.local = ours, .remote = v6("fd88::3")};
   request.addresses.local.port = 0;
@@ -155,7 +155,7 @@ TEST(TcpDevice, ListensOnAnAddressWhoseLinkIsDown) {
   EXPECT_EQ(device->connect(request).error(), Errc::kNotFound);
 }
 
-// Takes all descriptors that the process may still have, and gives them back.
+// Uses up the remaining descriptors of the process, and releases them at the end.
 class NoDescriptors {
  public:
   NoDescriptors() {
@@ -187,7 +187,7 @@ TEST_F(TcpDevicePlain, OutOfDescriptorsTheListenerRestsAndGoesOn) {
     bench.now += TcpDevice::kAcceptRetry;
     bench.run_for(10);
     EXPECT_EQ(count_of(*far, Id::kAcceptFailures), 2U);
-    // A descriptor of ours becomes free.
+    // This releases a descriptor of our device.
     near->close(stream, Errc::kShutdown);
     ASSERT_TRUE(bench.run([&] { return far_events.accepted == 2; }));
   }

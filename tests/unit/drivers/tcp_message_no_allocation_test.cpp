@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message costs no heap on its way through the core, the TCP LND and its driver, on real sockets.
+// A message through the core, the TCP LND and its driver over real sockets allocates nothing.
 #include <cstdint>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using testrig::HeapCalls;
 
 constexpr unsigned kTurnsMax = 10'000'000;
 
-// `depth` under way at a time, until `count` have been answered.
+// Keeps `depth` messages in flight until `count` have been answered.
 void put_many(TcpNodePair& pair, std::uint64_t count, std::uint64_t depth) {
   const std::uint64_t last = pair.begun + count;
   const auto& acks = pair.near->events.acks;
@@ -31,7 +31,7 @@ class TcpMessageNoAllocation : public testing::TestWithParam<std::uint32_t> {};
 TEST_P(TcpMessageNoAllocation, APutAndItsAckInAnyNumber) {
   TcpNodePair pair({.reserved_ports = false}, GetParam());
   if (!pair.ready()) GTEST_SKIP() << "no port is free";
-  put_many(pair, 64, 32);  // what is made at first use is made
+  put_many(pair, 64, 32);  // warm-up: allocations of the first use
   const std::uint64_t before = pair.far->events.puts;
   const HeapCalls calls = heap_calls_of([&] {
     put_many(pair, 100, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages over TCP, connections that come and go, and readers that pause cost no heap.
+// Messages over TCP, connections that are opened and closed, and readers that pause allocate
+// nothing.
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -16,7 +17,8 @@ using socklnd::StreamId;
 using testrig::heap_calls_of;
 using testrig::HeapCalls;
 
-// Sends as much as fits, pauses at every third read with bytes left over, goes on at the next turn.
+// Sends as much as fits, pauses at every third read with bytes left over, continues at the next
+// turn.
 struct Talker final : socklnd::StreamEvents {
   std::span<std::byte> destination(StreamId /*stream*/) override {
     return std::span(target).first(reads % 2 == 0 ? target.size() : 0);

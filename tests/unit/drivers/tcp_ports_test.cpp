@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// 512 privileged ports and more peers than that.
+// The 512 privileged ports, with more peers than that.
 #include <array>
 #include <functional>
 #include <set>
@@ -26,7 +26,7 @@ using socklnd::SocketAddress;
 using testrig::StreamCounter;
 using Id = TcpTable::Id;
 
-// Somebody's listeners, which accept nobody: the system completes connections for them.
+// Listeners that never accept: the system completes connections for them.
 class Listeners {
  public:
   void add(const SocketAddress& address) {
@@ -57,7 +57,7 @@ bool allow_descriptors(rlim_t count) {
   return limit.rlim_max >= count && ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-// This thread without the right to privileged ports, whoever runs the test.
+// Drops this thread's capability to use privileged ports, for every user that runs the test.
 class NoPrivilege {
  public:
   NoPrivilege() {
@@ -137,7 +137,7 @@ TEST_F(TcpPortsTest, TowardsOnePeerTheyRunOutAndComeBack) {
   ASSERT_TRUE(run([&] { return events.connected == TcpPorts::kCount + 1; }));
   EXPECT_EQ(events.ports.size(), TcpPorts::kCount);
   device->close(first, Errc::kShutdown);
-  // The port is free once the system has seen the peer's answer to the end.
+  // The port is free once the system has received the peer's FIN.
   bool again = false;
   EXPECT_TRUE(
       run([&] { return again |= !again && device->connect(request_to(peer)).has_value(); }));
@@ -153,7 +153,8 @@ TEST_F(TcpPortsTest, APortThatSomebodyListensOnIsPassedOver) {
   EXPECT_EQ(*events.ports.begin(), 1021);
 }
 
-// Else two nodes that connect to each other at once could meet in the middle.
+// Otherwise two nodes that connect to each other at the same time could meet in one simultaneous
+// open.
 TEST_F(TcpPortsTest, TheDestinationsPortIsNoSource) {
   Listeners listeners;
   listeners.add(own_loopback(1, 1022));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How streams end, or stay, that wait for a payload, keep one, or are to take one.
+// Streams that wait for a payload, keep one, or are to receive one: their end, and cases in which
+// they stay open.
 #include <algorithm>
 #include <cstddef>
 #include <span>
@@ -96,8 +97,8 @@ TEST_F(TcpRelays, AnEndBeforeAllIsThereEndsTheWait) {
   }
 }
 
-// A reset that the device has not heard of yet, as one that comes in the middle. After a FIN the
-// system's word for it is the one that comes with a signal.
+// The device has not noticed the reset yet. After a FIN the system reports EPIPE, which comes with
+// a signal.
 TEST_F(TcpRelays, ATargetThatIsResetLeavesTheRestToBeFetched) {
   for (const bool after_end : {false, true}) {
     if (after_end) {
@@ -175,7 +176,7 @@ TEST_F(TcpRelays, AStreamThatIsHeldCanBeClosed) {
   settle();
   EXPECT_EQ(seen(source).closed, 1U);
   EXPECT_EQ(seen(source).cause, Errc::kShutdown);
-  // Also from within.
+  // Also from within the callback.
   source = connect();
   events.at_awaited = [&](StreamId id) { device->close(id, Errc::kProtocol); };
   ASSERT_TRUE(device->await(source.id, 1000));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payload that waits in its socket and goes on from there: one device, and bare sockets as peers.
-// The device's time stands still unless a case moves it, so no wait ends by itself.
+// Payload that waits in its socket and is relayed from there: one device with bare sockets as
+// peers. The device's clock stands still unless a case advances it, so no wait times out by itself.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace plnet::drivers {
 
-// The device looks for this when it is opened.
+// The device checks this setting when it is opened.
 class PipeSignal {
  public:
   explicit PipeSignal(sighandler_t handler) : before_(::signal(SIGPIPE, handler)) {}
@@ -89,7 +89,7 @@ class TcpRelays : public ::testing::Test {
   using Bytes = std::vector<std::byte>;
   using StreamId = socklnd::StreamId;
 
-  // A connection, seen from outside and from the device.
+  // Both ends of a connection: the bare socket and the device's stream.
   struct Peer {
     TcpSocket socket;
     socklnd::StreamId id;
@@ -103,7 +103,8 @@ class TcpRelays : public ::testing::Test {
     events.at_awaited = [this](socklnd::StreamId id) { device->pause_reading(id); };
   }
 
-  // No run of it occurs twice at a distance that is a power of two, so nothing can be swapped.
+  // No part of the pattern repeats at a distance that is a power of two, so swapped parts are
+  // detected.
   static Bytes pattern(std::size_t count, unsigned seed = 1) {
     Bytes bytes(count);
     std::uint32_t state = seed;
@@ -157,7 +158,7 @@ class TcpRelays : public ::testing::Test {
       return bytes.empty();
     }));
   }
-  // Until so many bytes in all have arrived there.
+  // Reads until this many bytes have arrived in total.
   void receive(Peer& peer, std::size_t total) {
     Bytes some(65'536);
     ASSERT_TRUE(bench.run([&] {
@@ -172,7 +173,7 @@ class TcpRelays : public ::testing::Test {
     ASSERT_EQ(::setsockopt(peer.socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
     peer.socket.reset();
   }
-  // The source has sent it, it was awaited, and lies in the socket.
+  // The source sends the payload, which the device awaits and leaves in the socket.
   void hold(const Bytes& payload) { hold(source, payload); }
   void hold(const Peer& peer, const Bytes& payload) {
     const unsigned before = seen(peer).awaited;
@@ -186,7 +187,7 @@ class TcpRelays : public ::testing::Test {
         std::span(head).first(head.size() / 2), std::span(head).subspan(head.size() / 2)};
     return device->relay(from.id, to.id, pieces, bytes);
   }
-  // Of the one before nothing comes up with what goes from `source` to `target` next.
+  // Nothing of the previous payload appears in the next relay from `source` to `target`.
   void expect_empty_pipe() {
     const Bytes next = pattern(1000, 2);
     hold(next);
@@ -205,7 +206,7 @@ class TcpRelays : public ::testing::Test {
     const std::array<std::span<const std::byte>, 1> pieces{bytes};
     return device->write(to.id, pieces);
   }
-  // To the peer, which reads it: what a user of the driver does after a relay that came short.
+  // Sends to the peer, which reads it: as a user of the driver does after a partial relay.
   void write_all(Peer& to, std::span<const std::byte> bytes, std::size_t total) {
     Bytes some(65'536);
     ASSERT_TRUE(bench.run([&] {
@@ -216,7 +217,7 @@ class TcpRelays : public ::testing::Test {
     }));
     receive(to, total);
   }
-  // As the system has it. The stream leaves the device for that, and comes back.
+  // Reads SO_RCVLOWAT from the socket. The stream leaves the device for that and returns.
   int low_water(Peer& peer) {
     const auto detached = device->detach(peer.id);
     EXPECT_TRUE(detached.has_value());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is relayed behind its head, and what of it has to be fetched.
+// Payload relayed behind its head, and the remainder that has to be fetched.
 #include <algorithm>
 #include <cstddef>
 #include <span>
@@ -44,8 +44,8 @@ TEST_F(TcpRelays, APayloadIsRelayedWholeBehindItsHead) {
 
 TEST_F(TcpRelays, PayloadsOfOneSizeCostOneWordToTheSystem) {
   establish();
-  // All of them are in the socket before the first one goes, so it never runs empty; and they are
-  // so few bytes that the system has no reason of its own to want it read.
+  // All of them are in the socket before the first one is relayed, so it is never empty; they are
+  // so few bytes that the system does not request a read for its own reasons.
   const Bytes head = pattern(96, 1);
   const Bytes payload = pattern(8000);
   const Bytes message = joined(head, payload);
@@ -68,7 +68,8 @@ TEST_F(TcpRelays, PayloadsOfOneSizeCostOneWordToTheSystem) {
   receive(target, 4 * message.size());
   EXPECT_EQ(relayed, 4U);
   settle();
-  // Room, so many bytes, and anything once it was empty.
+  // Three settings: room in the buffer, the awaited bytes, and the default when the socket was
+  // empty.
   EXPECT_EQ(count_of(*device, Id::kLowWaters), 3U);
   events.at_bytes = nullptr;
   seen(source).bytes.clear();
@@ -125,7 +126,7 @@ TEST_F(TcpRelays, APayloadGoesBackWhereItCameFrom) {
   EXPECT_EQ(source.received, payload);
 }
 
-// Each piece takes a slot of the pipe, however little is in it.
+// Each piece takes a slot of the pipe, independent of its length.
 TEST_F(TcpRelays, ManySmallSegmentsAreRelayed) {
   establish({.send_buffer_bytes = 200'000});
   const Bytes payload = pattern(60'000);
@@ -163,7 +164,7 @@ TEST_F(TcpRelays, WhatATargetWithoutRoomDoesNotTakeIsFetched) {
     expected = joined(joined(expected, head), payload);
     receive(target, expected.size() - rest.size());
     ASSERT_TRUE(bench.run([&] { return seen(target).writable == round; }));
-    // With room for all of it there would be nothing to wait for again.
+    // If everything fitted, no second wait would be needed.
     std::span<const std::byte> left = rest;
     while (!left.empty()) {
       left = left.subspan(write(target, std::span(left).first(std::min(left.size(), 2000UZ))));
@@ -194,7 +195,7 @@ TEST_F(TcpRelays, AHeadThatIsNotTakenWholeLeavesThePayloadAlone) {
   ASSERT_TRUE(bench.run([&] { return seen(target).writable == 1; }));
 }
 
-// More is asked for than was awaited: what stands for a system that does not give what it has.
+// More is requested than was awaited: it emulates a system that does not return all of its bytes.
 TEST_F(TcpRelays, ATargetThatHadRoomIsToldSoAtOnce) {
   establish();
   const Bytes payload = pattern(1000);
@@ -234,7 +235,7 @@ TEST_F(TcpRelays, WhateverTheSizesNothingIsLostOrSwapped) {
     EXPECT_TRUE(std::ranges::equal(rest, std::span(message).last(rest.size())));
     device->resume_reading(source.id);
     write_all(target, std::span(message).subspan(taken), expected.size());
-    // So that the vectors stay small.
+    // Keeps the vectors small.
     ASSERT_EQ(target.received, expected);
     expected.clear();
     target.received.clear();

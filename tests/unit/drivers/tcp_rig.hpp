@@ -20,7 +20,7 @@ namespace plnet::drivers {
 
 inline constexpr std::uint16_t kTcpTestPort = 20'988;
 
-// Of this process alone, so that tests that run at the same time do not meet: 127.x.y.`last`.
+// Addresses of this process alone, so that tests can run at the same time: 127.x.y.`last`.
 inline socklnd::SocketAddress own_loopback(unsigned last, std::uint16_t port = kTcpTestPort) {
   const auto pid = static_cast<unsigned>(::getpid());
   socklnd::SocketAddress address;
@@ -32,7 +32,7 @@ inline socklnd::SocketAddress own_loopback(unsigned last, std::uint16_t port = k
   return address;
 }
 
-// ::1, the only one there is: the port tells processes apart.
+// ::1 is the only IPv6 loopback address; the port tells processes apart.
 inline socklnd::SocketAddress own_loopback_v6() {
   socklnd::SocketAddress address;
   address.ip[15] = 1;
@@ -53,7 +53,7 @@ inline std::uint64_t count_of(const TcpDevice& device, TcpTable::Id id) {
 
 class TcpBench : public conformance::StreamBench {
  public:
-  // Loopback answers within the system call that asks; the rest is the kernel's timers at worst.
+  // Loopback answers within the system call; the rest is kernel timers at worst.
   static constexpr unsigned kTurnsMax = 20'000'000;
 
   explicit TcpBench(const TcpConfig& config = {.connections_max = 64}, bool ipv6 = false)
@@ -71,7 +71,7 @@ class TcpBench : public conformance::StreamBench {
     }
     return false;
   }
-  // For what must not happen.
+  // For events that must not happen.
   void run_for(unsigned turns) {
     for (unsigned turn = 0; turn < turns; ++turn)
       turn_once();
@@ -113,7 +113,7 @@ class TcpDevicePlain : public ::testing::Test {
     ASSERT_TRUE(bench.run([&] { return far_events.accepted == 1 && near_events.connected == 1; }));
     there = far_events.last;
   }
-  // Until nothing is left to do: all that has been sent over loopback has arrived.
+  // Polls until everything sent over loopback has arrived.
   void settle() { bench.run_for(100); }
 
   TcpBench bench;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much is read beyond a payload.
+// The number of bytes read beyond a payload.
 #include <algorithm>
 #include <cstddef>
 #include <span>
@@ -16,7 +16,8 @@ namespace {
 using socklnd::StreamAddresses;
 using socklnd::StreamId;
 
-// Messages of a head and a payload; of a payload, what is not there with the head goes to memory.
+// Messages of a head and a payload; payload that does not arrive with the head goes to its own
+// memory.
 class PayloadTaker final : public socklnd::StreamEvents {
  public:
   static constexpr std::size_t kHead = 100;
@@ -62,7 +63,7 @@ class PayloadTaker final : public socklnd::StreamEvents {
   std::size_t rest_ = 0;
 };
 
-// Whole messages come, all of which lie in the socket when it is read.
+// Bytes staged for complete messages that are all in the socket when it is read.
 std::size_t staged_of(std::size_t payload, std::size_t messages) {
   PayloadTaker taker(payload);
   testrig::StreamCounter sender;
@@ -90,7 +91,7 @@ std::size_t staged_of(std::size_t payload, std::size_t messages) {
     EXPECT_TRUE(bench.run([&] { return taker.total == sent; }));
     bench.run_for(10);  // some reads that find nothing
   };
-  send(size);  // the first one tells what they are like
+  send(size);  // the first one adapts the read size
   taker.staged_most = 0;
   send(messages * size);
   return taker.staged_most;

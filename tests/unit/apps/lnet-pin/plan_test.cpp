@@ -35,7 +35,7 @@ std::string error_of(const std::string& text) {
 
 TEST(PinPlan, PlacementsThatAreEqualAreListedOnce) {
   const Plan plan = plan_of("factors: {cores: ['0', '1', '2', '8'], memory: [local, remote]}\n");
-  // CPU 8 is on the node of the other nodes' CPU 15; the others are alike.
+  // CPU 8 shares the node of the other processes' CPU 15; the remaining CPUs are equivalent.
   ASSERT_EQ(plan.placements.size(), 4U);
   EXPECT_EQ(plan.placements[0].same.size(), 2U);
   EXPECT_EQ(plan.level_text(plan.placements[1].levels), "cores=0 memory=remote");
@@ -45,7 +45,7 @@ TEST(PinPlan, PlacementsThatAreEqualAreListedOnce) {
 
 TEST(PinPlan, EachSetOfCpusThatDiffers) {
   const Plan one = plan_of("factors: {cores: each}\nothers: '15'\n");
-  // The CPU of the others, its sibling, its cache, its node, the other node.
+  // The CPU of the other processes, its sibling, its cache, its node, the other node.
   EXPECT_EQ(one.placements.size(), 5U);
   const Plan alike = plan_of("factors: {cores: each, shards: [4]}\nothers: '0'\n", "core:8 pu:1");
   EXPECT_EQ(alike.placements.size(), 2U);
@@ -86,7 +86,8 @@ TEST(PinPlan, Designs) {
   const std::string factors =
       "factors: {shards: [1, 2, 4], memory: [local, remote], idle: [busy, yield, sleep], cores: "
       "[pack, spread]}\n";
-  EXPECT_EQ(plan_of("design: one\n" + factors).placements.size(), 6U);  // one shard is never spread
+  // one shard cannot be spread
+  EXPECT_EQ(plan_of("design: one\n" + factors).placements.size(), 6U);
   EXPECT_EQ(all_combinations({3, 2, 3, 2}).size(), 36U);
   const auto all = all_combinations({3, 2, 3, 2});
   const auto some = choose(Design::kFractional, all);

@@ -107,7 +107,7 @@ TEST(PinRun, AJournalGoesOnWhereItWasCutShort) {
     const ManualClock clock;
     EXPECT_EQ(*sweep_all(results.plan, results.ledger, stage, hooks, clock), Ending::kStopped);
   }
-  EXPECT_FALSE(Journal::begin(folder, results));  // there is one
+  EXPECT_FALSE(Journal::begin(folder, results));  // it already exists
   std::ofstream(journal_path(folder), std::ios::app) << R"({"round":2,"placem)";
   auto again = read_journal(folder);
   ASSERT_TRUE(again) << again.error().what;
@@ -174,7 +174,7 @@ TEST(PinRun, ChangesArePutBackByTheNextStart) {
     const auto second = Changes::open(scratch.at("state"), scratch.at("root"));
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, Errc::kBusy);
-  }  // killed
+  }  // as if killed
   std::ofstream(scratch.at("state/changes.jsonl"), std::ios::app) << R"({"file":"/proc/ir)";
   auto changes = Changes::open(scratch.at("state"), scratch.at("root"));
   ASSERT_TRUE(changes) << changes.error().what;
@@ -202,7 +202,7 @@ TEST(PinRun, ARecordNeverReachesOtherFiles) {
   auto changes = Changes::open(scratch.at("state"), scratch.at("root"));
   ASSERT_TRUE(changes);
   EXPECT_EQ((*changes)->set("/etc/hostname", "x").error().code, Errc::kNotPermitted);
-  EXPECT_FALSE((*changes)->set("/proc/irq/9/smp_affinity_list", "1"));  // is not there
+  EXPECT_FALSE((*changes)->set("/proc/irq/9/smp_affinity_list", "1"));  // this file does not exist
   EXPECT_TRUE((*changes)->empty());
 }
 

@@ -18,7 +18,8 @@ namespace {
 
 constexpr double kNoise = 0.02;
 
-// Figures around `level`: noise of rounds that all placements share, and of each measurement.
+// Figures around `level`, with noise that all placements of a round share and noise of each
+// measurement.
 class Timings {
  public:
   explicit Timings(std::uint64_t seed) : random_(seed) {}

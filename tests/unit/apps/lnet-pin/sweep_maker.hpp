@@ -17,10 +17,10 @@ namespace plnet::pin {
 
 inline constexpr const char* kTwoNodes = "pack:2 [numa] core:2 pu:1";
 
-// By placement; 0 and below: it fails.
+// By placement; 0 or less: the measurement fails.
 using Speeds = std::map<std::size_t, double>;
 
-// Each placement has a throughput of its own, with noise and a drift that all share.
+// Each placement has its own throughput, with noise and with a drift that all placements share.
 class MadeUpStage final : public Stage {
  public:
   explicit MadeUpStage(Speeds speeds = {}, std::uint64_t seed = 1)

@@ -65,7 +65,7 @@ TEST(PinSymmetry, CptsAreExchangedUnlessTheyHaveSides) {
   EXPECT_NE(key(left, machine), key(right, machine));
 }
 
-// In a ring, neighbours and opposites differ, although all nodes are alike by themselves.
+// In a ring, neighbours and opposite nodes differ, although the nodes are identical.
 TEST(PinSymmetry, DistancesCount) {
   Machine machine = machine_of("pack:4 [numa] core:1 pu:1");
   machine.topology.distance = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both halves of lnet-traffic on one node, over 0@lo: what they count when all is well, and that
-// they notice when it is not.
+// Both halves of lnet-traffic on one node, over 0@lo: their counts when everything works, and their
+// detection of errors.
 #include <array>
 #include <memory>
 #include <vector>
@@ -68,7 +68,7 @@ class TrafficOnOneNode : public testing::Test {
     EXPECT_TRUE(source.done());
   }
 
-  // A PUT as a Source makes it, but for its label.
+  // A PUT as a Source makes it, with the given label.
   void put(const PutLabel& label, std::uint64_t sequence, std::uint32_t length) {
     const Fragment& room = rooms_.back();
     fragment_ = {room.at, length};
@@ -165,7 +165,7 @@ TEST_F(TrafficOnOneNode, WhatComesTwiceOrWithOtherBytesOrLengthIsNoticed) {
 }
 
 TEST_F(TrafficOnOneNode, WhatNobodyAnswersFailsWhenItsTimeIsOver) {
-  Source source = this->source(4, 100);  // GETs from a portal that nobody has laid open
+  Source source = this->source(4, 100);  // GETs from a portal without buffers
   for (int turns = 0; turns < 100; ++turns)
     turn(&source);
   EXPECT_EQ(count(TrafficId::kUnderWay), kWindow);
@@ -179,7 +179,7 @@ TEST_F(TrafficOnOneNode, WhatNobodyAnswersFailsWhenItsTimeIsOver) {
   EXPECT_EQ(count(TrafficId::kAnswered), 0U);
 }
 
-// The last network goes, and with it what had not left.
+// The last network is removed together with its unsent messages.
 TEST_F(TrafficOnOneNode, WhatFailsBecauseLnetGoesDownIsAbandoned) {
   bool goes_down = false;
   Source source({.targets = {self_},

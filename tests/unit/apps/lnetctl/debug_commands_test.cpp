@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// debug recovery, cpt-of-nid, service-id: as the kernel's lnetctl has them.
+// debug recovery, cpt-of-nid and service-id match the kernel's lnetctl.
 #include <gtest/gtest.h>
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fault rules as lnetctl and lctl say them.
+// Fault rules in the notations of lnetctl and lctl.
 #include <gtest/gtest.h>
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"

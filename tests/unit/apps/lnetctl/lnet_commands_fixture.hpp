@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Command lines run against an LNet that remembers.
+// Command lines run against an LNet that records its calls.
 #pragma once
 
 #include <cerrno>
@@ -40,7 +40,7 @@ class LnetCommands : public testing::Test {
         });
   }
 
-  // Runs "net add --net tcp"; what it printed is in out and err.
+  // Runs a line such as "net add --net tcp"; its output is in out and err.
   int run(const std::string& line) {
     std::vector<std::string> words;
     std::string word;

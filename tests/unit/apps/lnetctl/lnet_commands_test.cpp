@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LNet's commands from the words of the command line to an LNet that remembers, and back.
+// LNet's commands: from the words of the command line to an LNet that records its calls, and back.
 #include <gtest/gtest.h>
 
 #include "tests/mocks/whole_schema.hpp"

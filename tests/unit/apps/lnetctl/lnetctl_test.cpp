@@ -30,7 +30,7 @@ struct Ran {
   Duration patience{};
 };
 
-// Runs words against a node that answers `reply` to everything.
+// Runs a command line against a node that answers `reply` to every request.
 Ran run(const std::vector<std::string>& words, const runtime::VerbReply& reply = Json::object(),
         std::string input = {}) {
   Ran ran;
@@ -39,7 +39,7 @@ Ran run(const std::vector<std::string>& words, const runtime::VerbReply& reply =
   Session session;
   session.out = out.file();
   session.err = err.file();
-  input += '\n';  // fmemopen() wants at least a byte
+  input += '\n';  // fmemopen() needs at least one byte
   session.in = ::fmemopen(input.data(), input.size(), "r");
   session.ask = [&](std::string_view verb, const nlohmann::json& args) {
     ran.verb = verb;
@@ -67,7 +67,7 @@ TEST(Commands, HaveAsMuchPatienceAsPingsMayTake) {
   EXPECT_EQ(run({"net", "show"}).patience, Duration{}) << "of other commands none of their own";
 }
 
-// The node answers when the last transaction is over, and five seconds later at most.
+// The node answers when the last transaction has ended, within five seconds.
 TEST(Commands, HaveAsMuchPatienceAsADiscoveryMayTake) {
   const Ran usual = run({"discover", "10.0.0.1@tcp"});
   EXPECT_EQ(usual.verb, "discover");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Access rules, and the explanation of paths.
+// Access rules and the explanation of paths.
 #include <gtest/gtest.h>
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"

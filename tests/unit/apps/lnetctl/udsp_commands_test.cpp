@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// udsp: as the kernel's lnetctl has it.
+// udsp matches the kernel's lnetctl.
 #include <gtest/gtest.h>
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files of a kernel below a folder of their own.
+// The files of a kernel below a test folder.
 class KernelCheck : public testing::Test {
  protected:
   KernelCheck() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The golden vectors of Cassini: bytes that the public headers make.
+// The golden vectors of Cassini: bytes that the public headers produce.
 #pragma once
 
 #include <cstring>
@@ -30,7 +30,7 @@ inline const Json& all() {
   static const Json loaded = plnet::lnet::vectors::load("cassini");
   return loaded;
 }
-// What follows the fixed part.
+// The bytes behind the fixed part.
 inline Bytes payload(const Json& vector) {
   const auto text = vector["fields"]["payload"].get<std::string>();
   return plnet::lnet::vectors::from_hex(std::string_view(text).substr(std::strlen("bytes:")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The promises of lib/o2iblnd/queue_pair.hpp, kept over a real device.
+// The contract of lib/o2iblnd/queue_pair.hpp on a real device.
 #include "tests/conformance/verbs_conformance.hpp"
 #include "tests/unit/drivers/mlx/rig.hpp"
 
@@ -59,7 +59,7 @@ TEST_F(MlxVerbs, Chains) {
   EXPECT_EQ(bench.count(0, MlxTable::Id::kInlined), 200U);
 }
 
-// The same with payload that is mapped when it is used, and not longer.
+// The same with payload that is mapped only while it is used.
 TEST_F(MlxVerbs, ChainsMappedOnDemand) {
   for (const bool keeps : {true, false}) {
     MlxBench bench;
@@ -130,7 +130,8 @@ TEST_F(MlxVerbs, ConnectToNowhereFails) {
   EXPECT_EQ(name_of(near.cause), name_of(Errc::kNoRoute));
 }
 
-// Writes that are under way when the sink gives up must be over when the sink has drained.
+// Writes in progress when the sink is cancelled must have ended when the queue pair of the sink has
+// drained.
 TEST_F(MlxVerbs, NothingIsWrittenAfterTheDrain) {
   for (const unsigned polls : {0U, 3U, 9U}) {
     SCOPED_TRACE(polls);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way of an event from the desk to its connection; no device is needed.
+// Events on their way from the desk to their connection; no device is needed.
 #include "drivers/net/mlx/event_desk.hpp"
 
 #include <gtest/gtest.h>

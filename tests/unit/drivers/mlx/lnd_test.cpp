@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The o2ib LND over a real device, held to the contract of every LND.
+// The o2ib LND over a real device, checked against the LND contract.
 #include "lib/o2iblnd/lnd.hpp"
 
 #include "lib/o2iblnd/verbs_relay.hpp"
@@ -83,7 +83,7 @@ class MlxRig final : public conformance::LndRig {
     quiet_turns_ = work == 0 ? quiet_turns_ + 1 : 0;
   }
   [[nodiscard]] unsigned turns_max() const override { return 2'000'000; }
-  // Counters that are not 0: for failures.
+  // Counters other than 0, for failure messages.
   [[nodiscard]] std::string counted() const {
     std::string text;
     for (const MlxNode* const node : {&a_, &b_}) {
@@ -139,7 +139,7 @@ TEST_F(MlxLnd, PutsAndGetsMappedOnDemand) {
   }
 }
 
-// Both dial at once: one connection remains, or both, and every message ends well.
+// Both sides connect at the same time: one or both connections remain, and every message succeeds.
 TEST_F(MlxLnd, BothSidesConnectAtOnce) {
   MlxRig rig({}, small());
   const lnet::Nid nid_a = nid_of(device_addresses().value()[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ends on one RDMA device. Each has an adapter and arenas of its own, so keys of one end open
-// nothing of the other. Addresses of the device come from the environment: no test machine has one
-// but the guests of tests/e2e.
+// Two ends on one RDMA device. Each has its own adapter and arenas, so keys of one end are invalid
+// at the other. The environment names addresses of the device: only the guests of tests/e2e have
+// one.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ namespace plnet::mlx {
 inline constexpr std::uint16_t kPort = 987;
 inline constexpr Duration kPatience = std::chrono::seconds(120);  // emulated machines are slow
 
-// Host order. Nothing: PLNET_RDMA_ADDRESSES does not have two.
+// In host byte order. Nothing if PLNET_RDMA_ADDRESSES does not have two.
 inline std::optional<std::array<std::uint32_t, 2>> device_addresses() {
   const char* const words = std::getenv("PLNET_RDMA_ADDRESSES");
   std::istringstream text(words == nullptr ? "" : words);
@@ -43,7 +43,7 @@ inline Instant time_now() {
   return Instant(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-// Memory of one end, in one arena.
+// The memory of one end, in one arena.
 struct EndMemory {
   explicit EndMemory(std::uint64_t size)
       : bytes(std::make_unique_for_overwrite<std::byte[]>(size)),
@@ -54,7 +54,7 @@ struct EndMemory {
   ArenaId arena;
 };
 
-// An end as far as a verbs driver goes.
+// One end: a verbs driver with its adapter and memory.
 struct End {
   End(std::uint32_t address, const ArenaTable& arenas, std::shared_ptr<EventDesk> node_desk,
       o2iblnd::VerbsEvents& events)
@@ -69,7 +69,7 @@ struct End {
 
   unsigned poll(Instant now) { return desk->poll(now) + device->poll(now); }
 
-  std::shared_ptr<EventDesk> desk;  // shared by both ends, as by the adapters of a node
+  std::shared_ptr<EventDesk> desk;  // shared by both ends, as by the adapters of one node
   std::unique_ptr<Adapter> adapter;
   std::unique_ptr<Device> device;
 };

@@ -9,10 +9,10 @@ namespace {
 
 TEST(MlxStatus, EachCauseHasItsError) {
   EXPECT_TRUE(status_of(IBV_WC_SUCCESS).has_value());
-  // A flush says nothing by itself; the first error of a queue pair does.
+  // A flush has no cause of its own; the first error of a queue pair has.
   EXPECT_EQ(status_of(IBV_WC_WR_FLUSH_ERR).error(), Errc::kAborted);
   EXPECT_EQ(status_of(IBV_WC_RETRY_EXC_ERR).error(), Errc::kTimedOut);
-  // The only one after which the peer cannot have seen the message.
+  // The only status that proves that the peer has not seen the message.
   EXPECT_EQ(status_of(IBV_WC_RNR_RETRY_EXC_ERR).error(), Errc::kNoSpace);
   for (int i = IBV_WC_SUCCESS; i <= IBV_WC_TM_RNDV_INCOMPLETE; ++i) {
     const auto status = status_of(static_cast<ibv_wc_status>(i));

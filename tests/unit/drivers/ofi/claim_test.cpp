@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose place it is: two owners in one process are strangers to each other, as two processes are.
+// Claims of an address: two owners in one process are as separate as two processes.
 #include "drivers/net/ofi/claim.hpp"
 
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 class OfiClaim : public testing::Test {
  protected:
-  // No other test's, and no other run's.
+  // Unique to this test and this run.
   Process place{.nic = 0xc1a1000000000000U | static_cast<std::uint64_t>(getpid()), .service = 7};
 };
 
@@ -65,7 +65,7 @@ TEST_F(OfiClaim, WhatAKilledOwnerLeftIsRemoved) {
     Claim claim;
     const bool good = claim.take(place, 5).has_value() && claim.publish().has_value();
     const int made = shm_open(object_of(place, 5).c_str(), O_RDWR | O_CREAT, 0600);
-    _exit(good && made >= 0 ? 0 : 1);  // no destructor: as if killed
+    _exit(good && made >= 0 ? 0 : 1);  // no destructors, as if killed
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lib/kfilnd/fabric_endpoint.hpp promises, kept over real providers; and what a stranger may
-// not do.
+// The contract of lib/kfilnd/fabric_endpoint.hpp on real providers, and the limits of unknown
+// senders.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -73,7 +73,8 @@ TEST_P(OfiConformance, ScatteredBulkIsBounced) {
   EXPECT_EQ(bench.sides[0].endpoint->stats().get(Id::kBounces), 2U);
 }
 
-// What peers ask of us needs blocks, too: both sides lay open as much as they may, and both go on.
+// Peers' requests to us need blocks as well: both sides post as much as they may, and both
+// continue.
 TEST_P(OfiConformance, ScatteredBulkOfBothSidesEnds) {
   OfiBench bench(GetParam());
   conformance::EndpointPair pair(bench);
@@ -104,7 +105,7 @@ TEST_P(OfiConformance, ScatteredBulkOfBothSidesEnds) {
   }
 }
 
-// A peer of several contexts answers from the one where it has our node at home.
+// A peer with several contexts answers from the context that is the home of our node.
 TEST_P(OfiConformance, AnyContextOfAPeerTakesWhatIsLaidOpenForIt) {
   OfiBench bench(GetParam());
   conformance::EndpointPair pair(bench);
@@ -169,7 +170,7 @@ TEST_P(OfiConformance, DestructionAtEveryTurn) {
   }
 }
 
-// Peers who are not there yet are not mixed up, and those who come are found.
+// Peers that start later are not mixed up and are found when they start.
 TEST_P(OfiConformance, PeersComeLate) {
   OfiBench bench(GetParam());
   conformance::EndpointUser near;
@@ -196,7 +197,7 @@ TEST_P(OfiConformance, PeersComeLate) {
   EXPECT_EQ(bench.sides[1].endpoint->stats().get(Id::kMessages), 1U);
 }
 
-// Our endpoint and one of a stranger, who knows the provider and not the protocol.
+// Our endpoint and one of an unknown sender that uses the provider without the protocol.
 class Stranger {
  public:
   Stranger(const Provider& provider, const Site& site, const Process& victim) {
@@ -231,7 +232,8 @@ TEST_P(OfiConformance, GarbageIsCountedAndRefused) {
   const Stats& stats = bench.sides[0].endpoint->stats();
   Random random(5);
   for (unsigned i = 0; i < 300; ++i) {
-    std::array<std::byte, 124> bytes{};  // as long as two records, and what the providers inject
+    std::array<std::byte, 124> bytes{};  // as long as two records, and at most the inject size of
+                                         // the providers
     for (std::byte& byte : bytes)
       byte = static_cast<std::byte>(random.next());
     std::size_t length = bytes.size();
@@ -239,13 +241,13 @@ TEST_P(OfiConformance, GarbageIsCountedAndRefused) {
     if (noise) {
       length = 1 + random.below(bytes.size());
     } else {
-      // Well formed, from somebody unknown, about what never was.
+      // Well-formed records from an unknown sender about a transfer that does not exist.
       encode(PacketHeader{.records = 2, .incarnation = 9, .from = {nic, service + 2, 0}},
              std::span(bytes).first<PacketHeader::kBytes>());
       for (std::size_t at = PacketHeader::kBytes; at < bytes.size(); at += Record::kBytes) {
         bytes[at] = static_cast<std::byte>(1 + random.below(9));
         bytes[at + 1] = std::byte{0};
-        bytes[at + 4] = std::byte{7};  // the very tag, were it meant for this peer
+        bytes[at + 4] = std::byte{7};  // the right tag, if it were for this peer
         bytes[at + 5] = bytes[at + 6] = bytes[at + 7] = std::byte{0};
       }
     }
@@ -264,7 +266,7 @@ TEST_P(OfiConformance, GarbageIsCountedAndRefused) {
   EXPECT_TRUE(user.driver->cancel_tagged(7).has_value()) << "the tag is still open";
 }
 
-// There is place for one: who is heard last has it. A context of a peer that was resolved needs
+// There is room for one unknown sender: the latest one gets it. A context of a resolved peer needs
 // none.
 TEST_P(OfiConformance, StrangersMakeRoomForEachOther) {
   OfiBench bench(GetParam());
@@ -299,8 +301,8 @@ TEST_P(OfiConformance, StrangersMakeRoomForEachOther) {
   EXPECT_EQ(stats.get(Id::kStrangersRefused), 0U);
 }
 
-// kfilnd.md 11.5: no data was matched, so the peer is as good as not there. A refusal of the peer's
-// own comes in a record.
+// No receiver matched the data, so the peer counts as absent. A refusal of the peer itself arrives
+// in a record.
 TEST(OfiErrors, WhereNobodyListensNobodyIs) {
   EXPECT_EQ(errc_of(-FI_ECONNREFUSED), Errc::kNoRoute);
   EXPECT_EQ(errc_of(FI_EHOSTUNREACH), Errc::kNoRoute);

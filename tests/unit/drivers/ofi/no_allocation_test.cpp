@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our side of the message path allocates nothing. Providers are C and use malloc(), which is theirs
-// to answer for: what is counted is new and delete.
+// Our part of the message path allocates nothing. Providers are C code that uses malloc(), which is
+// not counted: only new and delete are.
 #include <gtest/gtest.h>
 
 #include "tests/unit/drivers/counting_new.hpp"
@@ -67,7 +67,7 @@ TEST_P(OfiNoAllocation, MessagesAndBulk) {
     }
     return false;
   };
-  ASSERT_TRUE(round(1));  // introduces them to each other
+  ASSERT_TRUE(round(1));  // the first exchange of greetings
   bool all = true;
   const testrig::HeapCalls calls = testrig::heap_calls_of([&] {
     for (unsigned i = 2; i < 300; ++i)

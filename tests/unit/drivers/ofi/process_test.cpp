@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two processes: everything once, and a peer that is killed with a read of ours under way.
+// Two processes: each operation once, and a peer that is killed during one of our reads.
 #include <csignal>
 #include <cstdlib>
 
@@ -27,11 +27,11 @@ enum class Fate : std::uint8_t {
   kDiesReading,
   kDiesHavingGranted,
   kLeaves,
-  kReturns,  // and introduces itself
+  kReturns,  // leaves, and greets again
   kReturnsSilently
 };
 
-// Reads the parent's source for the first message that comes, then writes into its sink.
+// Reads the parent's source upon the first message, then writes into its sink.
 class Child final : public kfilnd::EndpointEvents {
  public:
   void on_completions(std::span<const kfilnd::FabricCompletion> burst) override {
@@ -53,8 +53,8 @@ class Child final : public kfilnd::EndpointEvents {
 
 struct Plan {
   Fate fate = Fate::kStays;
-  unsigned turns = 0;    // kLeaves, kReturns: after the first message
-  bool in_step = false;  // a turn only when the parent says so
+  unsigned turns = 0;    // for kLeaves and kReturns: turns after the first message
+  bool in_step = false;  // turns only on request of the parent
 };
 
 [[noreturn]] void be_child(const Provider& provider, const Site& site, int parent_end, Plan plan) {
@@ -76,7 +76,7 @@ struct Plan {
     if (plan.in_step && read(parent_end, &byte, 1) != 1) break;
     now += std::chrono::microseconds(1);
     const bool granted = child.endpoint->stats().get(Id::kTaggedTaken) > 0;
-    (void)child.endpoint->poll(now);  // in which what was granted by then goes out
+    (void)child.endpoint->poll(now);  // sends the grants of earlier turns
     if ((plan.fate == Fate::kDiesReading && child.endpoint->reads() > 0) ||
         (plan.fate == Fate::kDiesHavingGranted && granted))
       (void)kill(getpid(), SIGKILL);
@@ -100,7 +100,7 @@ struct Plan {
   std::_Exit(1);
 }
 
-// The other process: started, waited for until it is ready, killed at the end.
+// The other process: started, awaited until it is ready, killed at the end.
 class Partner {
  public:
   Partner(const Provider& provider, const Site& site, Plan plan)
@@ -121,13 +121,13 @@ class Partner {
     end();
     (void)close(end_);
     if (config_.addresses.family == Family::kInet) return;
-    Claim claim;  // removes what the killed one has left in memory
+    Claim claim;  // removes the shared memory of the killed process
     (void)claim.take({config_.nic_address, config_.service, 0}, 1);
   }
   Partner(const Partner&) = delete;
   Partner& operator=(const Partner&) = delete;
   [[nodiscard]] bool ready() const { return ready_; }
-  // One turn of its own; false: it is dead.
+  // Lets it turn once; false: it has exited.
   [[nodiscard]] bool step() {
     char byte = 0;
     return ::send(end_, "s", 1, MSG_NOSIGNAL) == 1 && read(end_, &byte, 1) == 1;
@@ -184,7 +184,7 @@ TEST_P(OfiProcesses, EverythingOnce) {
                                  parent.bench.memory(0).subspan(300'000, kBytes)));
 }
 
-// It dies by kill -9 with the grant in hand and its read begun.
+// It dies by kill -9 with the grant received and its read begun.
 TEST_P(OfiProcesses, PeerIsKilledInMidTransfer) {
   const Site site = next_site();
   const Partner partner(GetParam(), site, {Fate::kDiesReading});
@@ -196,7 +196,7 @@ TEST_P(OfiProcesses, PeerIsKilledInMidTransfer) {
   })) << parent.user.ended.size();
   EXPECT_EQ(parent.user.ended[70].event, FabricEvent::kTaggedFailed);
   EXPECT_TRUE(parent.user.driver->cancel_tagged(kSink).has_value()) << "nobody has taken it";
-  // And what is sent to the dead ends too.
+  // Messages to the dead peer end as well.
   ASSERT_TRUE(parent.user.post(
       parent.bench, [&] { return parent.user.driver->send(parent.peer, parent.header, {}, 30); }));
   ASSERT_TRUE(parent.user.post(parent.bench, [&] {
@@ -210,7 +210,7 @@ TEST_P(OfiProcesses, PeerIsKilledInMidTransfer) {
   EXPECT_TRUE(parent.bench.run([&] { return parent.user.driver->quiet(); }));
 }
 
-// The memory that a grant names is gone when we read it.
+// The memory of a grant is gone when we read it.
 TEST_P(OfiProcesses, PeerIsKilledHavingGranted) {
   const Site site = next_site();
   Partner partner(GetParam(), site, {.fate = Fate::kDiesHavingGranted, .in_step = true});
@@ -232,7 +232,7 @@ TEST_P(OfiProcesses, PeerIsKilledHavingGranted) {
   EXPECT_TRUE(parent.bench.run([&] { return parent.user.driver->quiet(); }));
 }
 
-// Whether messages reach the peer, who is another than before, within some tries.
+// True if a message reaches the peer's new process within some tries.
 bool reaches(Parent& parent) {
   bool reached = false;
   for (std::uint64_t cookie = 100; cookie < 120 && !reached; ++cookie) {
@@ -245,7 +245,7 @@ bool reaches(Parent& parent) {
   return reached;
 }
 
-// Its address and the number of its process are the same as before.
+// Its address and its process number are the same as before.
 TEST_P(OfiProcesses, PeerLeavesAndComesBackInItsProcess) {
   for (const Fate fate : {Fate::kReturns, Fate::kReturnsSilently}) {
     for (const unsigned turns : {0U, 3U, 50U}) {
@@ -261,7 +261,7 @@ TEST_P(OfiProcesses, PeerLeavesAndComesBackInItsProcess) {
   }
 }
 
-// It has what we sent, and will never read it.
+// It has our message and will never read it.
 TEST_P(OfiProcesses, AnotherTakesThePlaceOfOneThatDiedBeforeItsFirstTurn) {
   const Site site = next_site();
   Partner first(GetParam(), site, {Fate::kDiesBeforeItsFirstTurn});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two endpoints in one process over a provider, and what a child process needs to be one.
+// Two endpoints in one process over a provider, and the parts that a child process needs for its
+// own.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ struct Provider {
 inline constexpr Provider kShm{"shm", Family::kName};
 inline constexpr Provider kNet{"net", Family::kInet};
 
-// Addresses of one test alone: others may run beside it.
+// Addresses of a single test: others may run at the same time.
 struct Site {
   std::uint32_t process = static_cast<std::uint32_t>(getpid());
   std::uint32_t serial = 0;
@@ -45,10 +46,11 @@ inline EndpointConfig endpoint_config(unsigned side) {
   EndpointConfig config;
   config.limits.operations_max = 64;
   config.bulk_blocks = 2;
-  config.connect_time = std::chrono::milliseconds(200);  // of a clock that each turn moves by 1 us
+  config.connect_time = std::chrono::milliseconds(200);  // of a clock that advances 1 us each turn
   config.operation_time = std::chrono::milliseconds(300);
   config.not_ready_time = std::chrono::milliseconds(5);
-  config.seed = (static_cast<std::uint64_t>(getpid()) << 8U) + 77 + side;  // of each start its own
+  // differs from start to start
+  config.seed = (static_cast<std::uint64_t>(getpid()) << 8U) + 77 + side;
   return config;
 }
 
@@ -99,13 +101,13 @@ class OfiBench final : public conformance::EndpointBench {
   Provider provider;
   unsigned strangers_max = EndpointConfig{}.strangers_max;
   std::array<Side, 2> sides;
-  Instant now{std::chrono::hours(1)};  // as far from the time before the first turn as it really is
+  Instant now{std::chrono::hours(1)};  // far from zero, like a real clock
 
  private:
   Site site_;
 };
 
-// Why a provider cannot be tested here; empty if it can.
+// The reason why a provider cannot be tested here; empty if it can.
 inline std::string missing(const Provider& provider) {
   const ArenaTable none;
   const auto device = Device::open(device_config(provider, 0, next_site()), none);

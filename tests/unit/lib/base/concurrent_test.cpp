@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What several threads touch at once: meant to run under the thread sanitizer as well.
+// Data shared by several threads; the thread sanitizer runs these tests as well.
 #include <array>
 #include <atomic>
 #include <memory>
@@ -56,8 +56,8 @@ struct Parcel {
   std::uint64_t number = 0;
 };
 
-// Sends parcels in bursts and takes what the other side sends, until both are through. False if
-// anything came in another order or with contents that were not written yet.
+// Sends parcels in bursts and receives those of the other side until both have finished. False if
+// parcels arrived out of order or with contents that were not written yet.
 bool converse(DuplexLane<Parcel>& out, DuplexLane<Parcel>& in, std::size_t me,
               std::vector<Parcel>& parcels) {
   Random random(me + 1);
@@ -96,8 +96,7 @@ TEST(Duplex, OrderSurvivesTwoThreadsThatBothTalk) {
   EXPECT_TRUE(they_are_good);
 }
 
-// The answer is written into the parcel that asked: what a question or an answer points to is seen
-// whole on the other side.
+// The answer is written into the question's parcel: each side sees the other's writes completely.
 TEST(Duplex, QuestionsAndAnswersOneAtATime) {
   constexpr std::uint64_t kTrips = 20000;
   Duplex<Parcel> channel(4);
@@ -170,8 +169,8 @@ struct Node {
   std::uint64_t key = 0;
 };
 
-// Readers look up while the writer inserts, replaces, erases, rebuilds; nothing that a reader holds
-// may have been released.
+// Readers look up while the writer inserts, replaces, erases and rebuilds; nothing that a reader
+// holds may have been released.
 TEST(QsbrTable, ReadersNeverHoldWhatWasReleased) {
   constexpr std::uint64_t kKeys = 64;
   constexpr int kSteps = 60000;

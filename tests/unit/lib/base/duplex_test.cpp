@@ -77,7 +77,7 @@ TEST(Duplex, BurstsTakeAPrefix) {
   EXPECT_EQ(all[7], &things[2]);
 }
 
-// Both lanes at once, in and out of step, single calls and bursts, against two queues.
+// Both lanes at once, in and out of step, by single calls and bursts, compared with two queues.
 TEST(Duplex, RandomTrafficBothWaysKeepsOrderOverManyWraps) {
   constexpr std::size_t kCapacity = 16;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

@@ -36,7 +36,7 @@ TEST(KeyHash, NeighbouringAddressesSpreadOverSmallTables) {
     ++low[hash(key) & 255];
     ++high[hash(key) >> 56];
   }
-  // 100 are expected of each; 6 standard deviations to both sides.
+  // 100 are expected of each value; the bounds are 6 standard deviations.
   for (std::size_t i = 0; i < 256; ++i) {
     EXPECT_NEAR(low[i], 100, 60);
     EXPECT_NEAR(high[i], 100, 60);

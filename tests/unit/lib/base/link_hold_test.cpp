@@ -11,7 +11,7 @@ using std::chrono::seconds;
 class LinkHolds : public ::testing::Test {
  protected:
   bool see(bool up) { return hold_.see(up, now_); }
-  // Down and, a second later, up again.
+  // Down and up again a second later.
   bool bounce() {
     EXPECT_FALSE(see(false));
     now_ += seconds(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bound, what is evicted and what never is; on a device that counts.
+// The bound, eviction and its exceptions, on a device that counts its calls.
 #include "lib/base/map_cache.hpp"
 
 #include <array>
@@ -19,7 +19,7 @@ using Use = MapCache::Use;
 
 constexpr std::uint64_t kBlock = MapCache::kBlockBytes;
 
-// ibv_reg_mr() and ibv_dereg_mr().
+// Counts ibv_reg_mr() and ibv_dereg_mr().
 class Device final : public MapDevice {
  public:
   Result<MapKeys> enter(std::uint32_t slot, const MapRegion& region) override {
@@ -50,14 +50,14 @@ class Device final : public MapDevice {
 
 struct Rig {
   explicit Rig(const MapRules& rules = {.arenas = true, .most = 4, .open_most = 2}) {
-    auto* const base = reinterpret_cast<std::byte*>(4096);  // never looked at
+    auto* const base = reinterpret_cast<std::byte*>(4096);  // never dereferenced
     arena = arenas.add({.base = base, .size = 128 * kBlock}).value();
     outside = arenas.add({.base = base, .size = 1ULL << 40U, .mapped_on_demand = true}).value();
     cache.set_rules(rules);
   }
   ~Rig() { EXPECT_EQ(device.entered - device.left, device.there.size()); }
   [[nodiscard]] Fragment block(std::uint64_t number, std::uint32_t length = 4096) const {
-    return {{arena, 2 * number * kBlock}, length};  // no two in one region
+    return {{arena, 2 * number * kBlock}, length};  // no two blocks share a region
   }
   std::uint32_t take(const Fragment& fragment, Use use = Use::kOwn) {
     const auto mapped = cache.take(fragment, use);
@@ -96,8 +96,8 @@ TEST(MapCache, TheLeastRecentlyUsedGoesFirst) {
   for (const unsigned number : {0U, 1U, 2U, 3U, 0U, 2U})
     rig.touch(number);
   EXPECT_EQ(rig.cache.count(Id::kEvictions), 0U);
-  rig.touch(10);  // for 1
-  rig.touch(11);  // for 3
+  rig.touch(10);  // replaces 1
+  rig.touch(11);  // replaces 3
   EXPECT_EQ(rig.cache.count(Id::kEvictions), 2U);
   EXPECT_FALSE(rig.device.has(rig.block(1)));
   EXPECT_FALSE(rig.device.has(rig.block(3)));
@@ -113,9 +113,9 @@ TEST(MapCache, WhatIsInUseIsNeverEvicted) {
   EXPECT_EQ(rig.cache.take(rig.block(9), Use::kOwn).error(), Errc::kNoSpace);
   EXPECT_EQ(rig.cache.count(Id::kWaits), 1U);
   EXPECT_EQ(rig.device.left, 0U);
-  const std::uint32_t second = rig.take(rig.block(2));  // one that is there costs no place
+  const std::uint32_t second = rig.take(rig.block(2));  // an existing mapping costs no place
   rig.cache.give(held[2], Use::kOwn);
-  EXPECT_FALSE(rig.cache.take(rig.block(9), Use::kOwn).has_value());  // it has another user
+  EXPECT_FALSE(rig.cache.take(rig.block(9), Use::kOwn).has_value());  // another user still holds it
   rig.cache.give(second, Use::kOwn);
   held[2] = rig.take(rig.block(9));
   EXPECT_FALSE(rig.device.has(rig.block(2)));
@@ -123,7 +123,7 @@ TEST(MapCache, WhatIsInUseIsNeverEvicted) {
     rig.cache.give(slot, Use::kOwn);
 }
 
-// Transfers of our own always find some that peers do not keep.
+// Local transfers always find mappings that peers do not hold.
 TEST(MapCache, PeersHaveAPartOnly) {
   Rig rig;
   const std::uint32_t first = rig.take(rig.block(0), Use::kOpen);
@@ -177,12 +177,12 @@ TEST(MapCache, AFailureOfTheSystemIsTold) {
   rig.device.most = 2;  // as `ulimit -l` may
   rig.touch(0);
   rig.touch(1);
-  rig.touch(2);  // for 0
+  rig.touch(2);  // replaces 0
   EXPECT_FALSE(rig.device.has(rig.block(0)));
   EXPECT_EQ(rig.cache.count(Id::kRefused), 1U);
 }
 
-// Around memory outside of arenas nothing else may exist.
+// Outside of arenas only the pages themselves are known to exist.
 TEST(MapCache, OutsideOfArenasPagesAreMapped) {
   Rig rig;
   rig.cache.give(rig.take({{rig.outside, 0x7000'1234}, 8192}), Use::kOwn);
@@ -199,7 +199,7 @@ TEST(MapCache, AtTheEndOfAnArenaAndBeyondABlock) {
   EXPECT_EQ(rig.device.there.size(), 2U);
 }
 
-// Whatever happens, no more than the bound, and a user finds what it has taken.
+// In any order of calls the bound is kept, and users find the mappings that they hold.
 TEST(MapCache, AnyOrder) {
   Rig rig({.arenas = true, .most = 16, .open_most = 7});
   Random random(7);

@@ -56,7 +56,7 @@ struct Sized {
   unsigned char bytes[kBytes];
 };
 
-// Every address in and around the pool: its objects' first bytes are its objects, nothing else is.
+// Checks every address in and around the pool: only the first byte of an object identifies it.
 template <std::size_t kBytes>
 void owns_its_objects_and_nothing_else() {
   constexpr std::size_t kCount = 7;

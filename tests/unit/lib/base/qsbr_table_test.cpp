@@ -50,7 +50,7 @@ TEST(QsbrTable, HoldsItsCapacityAndNotOneMore) {
   EXPECT_EQ(sum, 99U * 100 / 2);
 }
 
-// A hash that sends everything to the same place: all keys in one run, equal tags.
+// A hash with one value for all keys: one run of slots and equal tags.
 struct WorstHash {
   std::uint64_t operator()(const Key& /*key*/) const { return UINT64_MAX; }
 };
@@ -123,7 +123,7 @@ TEST(QsbrTable, AgreesWithAnObviousMapUnderRandomOperations) {
 TEST(QsbrTable, DoesNotRot) {
   Qsbr qsbr(1, 1);
   Table table(256, qsbr);
-  // Always nearly full, always other keys: every slot is spoilt again and again.
+  // Always nearly full with changing keys: every slot becomes a tombstone repeatedly.
   for (std::uint64_t i = 0; i < 250; ++i)
     ASSERT_TRUE(table.insert(key_of(i), i));
   for (std::uint64_t i = 0; i < 20000; ++i) {

@@ -20,7 +20,7 @@ TEST(SplitMix64, KnownAnswers) {
   EXPECT_EQ(mixer.next(), 16408922859458223821U);
 }
 
-// The reference program (prng.di.unimi.it/xoshiro256starstar.c), written down once more.
+// A second implementation of the reference program (prng.di.unimi.it/xoshiro256starstar.c).
 struct Reference {
   std::array<std::uint64_t, 4> s{};
   static std::uint64_t rotl(std::uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
@@ -61,7 +61,7 @@ TEST(Random, BelowIsEven) {
     ++seen[random.below(7)];
   for (const int count : seen)
     EXPECT_NEAR(count, 10000, 600);
-  // Where a remainder would be biased most: a bound of 3/4 of all values.
+  // The bound with the largest bias of a remainder: 3/4 of all values.
   const std::uint64_t bound = (UINT64_MAX / 4) * 3;
   int low = 0;
   for (int i = 0; i < 30000; ++i)

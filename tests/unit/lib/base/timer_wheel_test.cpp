@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kStart{5s + 300us};  // not on a round number, on purpose
+constexpr Instant kStart{5s + 300us};  // not a round number, on purpose
 
 struct Log {
   std::vector<Timer*> fired;
@@ -121,7 +121,7 @@ TEST(TimerWheel, ABudgetLeavesTheRestForNextTime) {
   EXPECT_EQ(wheel.running(), 0U);
 }
 
-// A callback that does what callbacks are allowed to do.
+// A callback that uses every call that callbacks may make.
 struct Meddler {
   TimerWheel& wheel;
   Timer self = Timer::calling<&Meddler::on_timer>(*this);
@@ -164,7 +164,7 @@ TEST(TimerWheel, ACallbackThatIsAlwaysLateDoesNotHoldUpATurn) {
   EXPECT_TRUE(wheel.cancel(late.self));
 }
 
-// Everything at once against a model that looks at every timer every time.
+// All operations at random, compared with a model that examines every timer each time.
 class Model {
  public:
   explicit Model(std::uint64_t seed) : random_(seed) {
@@ -210,10 +210,10 @@ class Model {
   Entry& pick() { return *entries_[random_.below(kTimers)]; }
 
   void start(Entry& entry) {
-    // Near, far and very far alike.
+    // Near, far and very far deadlines alike.
     const auto ahead = static_cast<std::int64_t>(random_.next() >> (14 + random_.below(50)));
     const Instant deadline = now_ + Duration(ahead / 4);
-    // The tick that has been reached is over for whoever starts now.
+    // The current tick has already run for timers started now.
     entry.due = std::max(round_up(deadline), reached_ + kTick);
     entry.running = true;
     wheel_.start(entry.timer, deadline);
@@ -223,7 +223,7 @@ class Model {
     entry.running = false;
   }
   void advance() {
-    // Often to the very moment at which something is due: a tick late would show.
+    // Often exactly the instant at which a timer is due, so that a tick of delay is noticed.
     const Instant first = earliest();
     if (random_.chance(0.5) && first != Instant::max()) {
       now_ = std::max(now_, first);
@@ -240,7 +240,7 @@ class Model {
     reached_ = round_down(now_);
     for (const auto& entry : entries_) {
       ASSERT_EQ(entry->timer.running(), entry->running);
-      // All that was due has been called: at this very tick, too.
+      // All due timers were called, including those of this tick.
       if (entry->running) {
         ASSERT_GT(entry->due, reached_);
       }
@@ -269,7 +269,7 @@ class Model {
   Random random_;
   TimerWheel wheel_{kStart, kTick};
   Instant now_ = kStart;
-  Instant reached_ = kStart;  // the tick up to which everything has been called
+  Instant reached_ = kStart;  // the last tick that ran
   Instant last_due_{};
   std::vector<std::unique_ptr<Entry>> entries_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may introduce itself, and when that is asked.
+// Access control of greetings: which peers may greet, and when the gate is asked.
 #include <set>
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
@@ -11,7 +11,7 @@ using Call = ScriptedEndpoint::Call;
 
 class Gate final : public PeerGate {
  public:
-  // `later`: forbidden by a rule that comes while the gate is in use.
+  // `later`: forbidden by a rule that is added while the gate is in use.
   explicit Gate(std::set<unsigned> forbidden, const std::set<unsigned>* later = nullptr)
       : forbidden_(std::move(forbidden)), later_(later) {}
   bool admits(const lnet::Nid& peer) override {
@@ -59,7 +59,7 @@ TEST(KfilndAccess, NorIsItGreetedForAMessageThatItSendsBefore) {
   node.expect_clean();
 }
 
-// It greets us before it can answer what we send.
+// The peer greets us before it can answer our message.
 TEST(KfilndAccess, WhomWeSeekOutIsNotJudged) {
   Gate gate({1});
   ScriptedNode node({.gate = &gate});

@@ -12,7 +12,7 @@ constexpr std::uint32_t kLength = 65536;
 
 class KfilndContextsCore : public CoreSite {
  protected:
-  // The server, and who talks to it.
+  // Builds the server and its clients.
   void build_around(std::uint64_t seed, const SimShape& shape, const CoreShape& server,
                     unsigned contexts_of_clients) {
     std::vector<CoreShape> shapes{server};
@@ -20,7 +20,7 @@ class KfilndContextsCore : public CoreSite {
     build(seed, shape, shapes);
   }
   [[nodiscard]] CoreOnKfi& server() { return node(0); }
-  // On which of its contexts the server has this peer, and as no guest.
+  // The contexts on which the server has this peer as a regular one, not as a guest.
   [[nodiscard]] std::vector<unsigned> contexts_with(const Nid& peer) {
     std::vector<unsigned> found;
     for (unsigned i = 0; i < server().contexts(); ++i) {
@@ -29,7 +29,7 @@ class KfilndContextsCore : public CoreSite {
     }
     return found;
   }
-  // Everybody copies both ways, the clients first.
+  // All nodes copy both ways, the clients first.
   void exchange() {
     for (unsigned i = 1; i <= kClients; ++i) {
       server().attach(i, kLength, kMdPut);
@@ -70,7 +70,7 @@ TEST_F(KfilndContextsCore, PeersHaveTheirHomesWhereTheDirectoryHasThem) {
   });
 }
 
-// Those who find no room are turned away, and the others do not wait for them.
+// Peers without room are refused, and the others do not wait for them.
 TEST_F(KfilndContextsCore, StrangersWithoutRoomAreTurnedAway) {
   build(1, SimShape::calm(),
         std::vector<CoreShape>(kClients + 1, {.contexts = 2, .peers = 4, .kfi_timeout = 5}));

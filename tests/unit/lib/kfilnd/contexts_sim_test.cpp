@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interfaces with 1, 2 and 4 receive contexts against each other on simulated endpoints: whoever
-// greets whom, once, twice or both at once, with HELLOs lost and nodes restarted.
+// Interfaces with 1, 2 and 4 receive contexts on simulated endpoints: greetings from either side,
+// once, twice or from both at once, with lost HELLOs and restarted nodes.
 #include <gtest/gtest.h>
 
 #include "tests/mocks/seeds.hpp"
@@ -17,7 +17,7 @@ using Id = KfiLndCounters::Id;
 
 const std::uint64_t kSeeds = mocks::seeds_of(12);
 
-// Every pair of 1, 2, 4 meets in 3 nodes as the seeds go on.
+// Every pair of 1, 2 and 4 contexts meets in 3 nodes as the seed varies.
 std::vector<ContextNodeOptions> options_of(std::uint64_t seed) {
   std::vector<ContextNodeOptions> all(3);
   for (unsigned i = 0; i < all.size(); ++i) {
@@ -72,7 +72,7 @@ TEST(KfilndContexts, NothingIsLostAndEachPeerIsAtHome) {
   EXPECT_GT(handed_over, kSeeds) << "or everybody lives where HELLOs come";
 }
 
-// With the first message of each, in the same instant.
+// Both send their first message in the same instant.
 TEST(KfilndContexts, BothGreetAtOnce) {
   for (const unsigned contexts : {1U, 2U, 4U}) {
     for (const unsigned others : {1U, 2U, 4U}) {
@@ -114,8 +114,8 @@ TEST(KfilndContexts, LostHellosAreAskedForAgain) {
   EXPECT_GT(hellos_failed, 0U) << "or nothing was lost";
 }
 
-// It comes back with the peers in other homes: what the other still sends to the old ones arrives,
-// and it is told where to send.
+// The node returns with its peers at other homes: messages to the old homes arrive, and the sender
+// learns the new ones.
 TEST(KfilndContexts, ARestartWithOtherHomes) {
   std::uint64_t misdirected = 0;
   for_each_seed(kSeeds, [&](std::uint64_t seed) {
@@ -129,8 +129,8 @@ TEST(KfilndContexts, ARestartWithOtherHomes) {
     ASSERT_TRUE(site.settle(seconds(30)));
     site.pass(seconds(1));
     for (int life = 0; life < 3; ++life) {
-      // In the middle. Nothing that is answered: the next life has not asked, and a core without
-      // LNet answers from where the question came.
+      // Restart in the middle. Only messages without a reply: the next life has not asked, and a
+      // core without LNet replies from the context that received the request.
       for (int i = 0; i < 30; ++i)
         site[2].core_for(1).put(nid_of(1), i % 2 == 0 ? 100 : 20000, false);
       site.pass(std::chrono::microseconds(random.below(3000)));
@@ -139,7 +139,7 @@ TEST(KfilndContexts, ARestartWithOtherHomes) {
       ++site.options[1].shift;
       site.options[1].lnd.first_session_key += 100'000;
       site.start(1);
-      // They have not heard of it: they send as before.
+      // The peers do not know about the restart and send as before.
       for (int i = 0; i < 10; ++i) {
         site[0].core_for(1).put(nid_of(1), i % 2 == 0 ? 100 : 20000, false);
         site[2].core_for(1).put(nid_of(1), i % 2 == 0 ? 100 : 20000, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes whose kfi interface has several receive contexts, each with an LND, an endpoint and a core
-// of its own, on the simulated fabric. Which context is home to a peer a table says.
+// Nodes whose kfi interface has several receive contexts, each with its own LND, endpoint and core,
+// on the simulated fabric. A table sets the home context of each peer.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace plnet::kfilnd {
 
-// Stands for the core: a peer that nobody knows has a home only after it was asked for.
+// Replaces the core: an unknown peer has a home only after a request.
 class HomeTable final : public PeerHomes {
  public:
   explicit HomeTable(unsigned contexts) : contexts_(contexts) {}
@@ -39,7 +39,7 @@ class HomeTable final : public PeerHomes {
   }
 
   unsigned misses = 0;
-  unsigned shift = 0;  // another life has other homes
+  unsigned shift = 0;  // gives another life other homes
   unsigned asked = 0;
   std::map<std::uint32_t, std::uint8_t> moved;
   std::map<std::uint32_t, Errc> refused;
@@ -52,7 +52,7 @@ class HomeTable final : public PeerHomes {
 inline constexpr std::uint64_t kContextReceiveBytes = 1U << 18U;
 inline constexpr std::uint64_t kContextCoreBytes = 24U << 20U;
 
-// What one shard has of the interface.
+// The part of the interface on one shard.
 class ContextShard final : public Pollable {
  public:
   ContextShard(drivers::SimCluster& cluster, drivers::SimEndpointFabric& fabric, unsigned node,
@@ -206,7 +206,8 @@ class ContextSite {
       EXPECT_EQ(shard.lnd().count(KfiLndCounters::Id::kUnexpected), 0U);
     });
   }
-  // Each that has met another has it where its home is and nowhere else, and knows the other's.
+  // Each node has the peers that it has met on their home context only, and knows its home on the
+  // other node.
   void expect_peers_at_home(bool met) {
     for (unsigned node = 0; node < size(); ++node) {
       for (unsigned other = 0; other < size(); ++other) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of four receive contexts of an interface: what comes to it though it belongs to another, and
-// what another brings.
+// One of four receive contexts of an interface: messages that belong to another context, and
+// letters from other contexts.
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using enum FabricEvent;
 using std::chrono::seconds;
 
 constexpr unsigned kContexts = 4;
-constexpr std::uint8_t kOurs = 2;  // as the scripted endpoint has it
+constexpr std::uint8_t kOurs = 2;  // the context of the scripted endpoint
 constexpr std::uint8_t kOther = 1;
 
 std::vector<std::byte> put_of(std::uint32_t length, std::uint16_t version = 2, unsigned from = 1) {
@@ -39,7 +39,7 @@ struct Site {
   void set_home(std::uint8_t context, unsigned peer = 1) {
     homes.moved[nid_of(peer).address32()] = context;
   }
-  // What we have written to another context since the last look.
+  // The letter to another context since the last call.
   std::optional<Letter> letter_to(std::uint8_t context) {
     std::optional<Letter> found;
     (void)mail.end(context).collect(1, [&](const Letter& letter) {
@@ -48,7 +48,7 @@ struct Site {
     });
     return found;
   }
-  // There is one.
+  // There must be one.
   Letter expect_letter_to(std::uint8_t context) {
     const std::optional<Letter> found = letter_to(context);
     EXPECT_TRUE(found.has_value());

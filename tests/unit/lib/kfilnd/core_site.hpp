@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whole nodes: LNet with its coordinator on the kfi LND on simulated endpoints, each with one
-// receive context or with several, one for each of its shards.
+// receive context or with one for each of its shards.
 #pragma once
 
 #include <algorithm>
@@ -110,7 +110,7 @@ class CoreOnKfi final : public Pollable, public EventHandler, LndMaker {
     for (std::byte& byte : bytes(fragment))
       byte = static_cast<std::byte>(seed++);
   }
-  // A place for one PUT or GET.
+  // Memory for one PUT or GET.
   Fragment& attach(std::uint64_t bits, std::uint32_t length, std::uint32_t options) {
     Fragment& place = room(length);
     const auto attached = node_->shard(0).attach({.portal = kPortal, .match_bits = bits},
@@ -172,9 +172,9 @@ class CoreOnKfi final : public Pollable, public EventHandler, LndMaker {
   struct Context {
     EndpointRelay relay;
     std::unique_ptr<drivers::SimEndpointDriver> driver;
-    std::unique_ptr<NodeHomes> homes;  // null: it is the only one
+    std::unique_ptr<NodeHomes> homes;  // null: there is only one context
     std::unique_ptr<NodeGate> gate;
-    KfiLnd* lnd = nullptr;  // the node's
+    KfiLnd* lnd = nullptr;  // owned by the node
   };
 
   std::unique_ptr<Lnd> make(NiPort& port, ShardId shard) override {

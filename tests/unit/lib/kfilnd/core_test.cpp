@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PUT with and without ACK, GET that is placed and GET that matches nothing, PUT that nobody wants,
-// over seeds.
+// PUT with and without ACK, GET with and without a match, and dropped PUT, over seeds.
 #include "tests/unit/lib/kfilnd/core_site.hpp"
 
 namespace plnet::kfilnd::core_test {
@@ -40,7 +39,6 @@ TEST_F(KfilndCore, PutsAndGetsOfEverySize) {
   });
 }
 
-// kfilnd.md 13, point 9.
 TEST_F(KfilndCore, NobodyWantsThem) {
   build(3, SimShape::calm());
   a().get(b().nid, 99, 65536);
@@ -57,7 +55,7 @@ AccessRule no_connections_of_a() {
   return {.use = AccessUse::kConnect, .source = NidRangeList::parse("416@kfi").value()};
 }
 
-// However many receive contexts there are, and wherever it would have its home.
+// With any number of receive contexts, and with any home of the peer.
 TEST_F(KfilndCore, ARuleOfAccessKeepsAStrangerOut) {
   for (const unsigned contexts : {1U, 2U, 3U}) {
     build(5, SimShape::calm(), {{.kfi_timeout = 5}, {.contexts = contexts}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More peers to greet than HELLOs may be under way: nodes that are gone do not cut off others.
+// More peers to greet than concurrent HELLOs: absent nodes do not block others.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
@@ -15,7 +15,7 @@ class KfilndGreetings : public testing::Test {
  public:
   ~KfilndGreetings() override { node.expect_clean(); }
 
-  // The only HELLO under way, to this peer.
+  // The only outstanding HELLO, to this peer.
   ScriptedEndpoint::Post greeting(unsigned peer) {
     EXPECT_EQ(node.endpoint.waiting(Call::kSend), 1U);
     const ScriptedEndpoint::Post post = node.endpoint.take(Call::kSend);
@@ -45,7 +45,7 @@ TEST_F(KfilndGreetings, WaitForOthersAndAreNotFailures) {
   fail(first);
   EXPECT_EQ(node.completions(), 1U);
   EXPECT_EQ(node.count(LndId::kHellosFailed), 1U);
-  node.done(kSent, greeting(2));  // one that is delivered makes room
+  node.done(kSent, greeting(2));  // a delivered HELLO makes room
   fail(greeting(3));
   answer(2);
   EXPECT_EQ(node.endpoint.take(Call::kSend).message.kind, Kind::kImmediate);
@@ -83,7 +83,7 @@ TEST_F(KfilndGreetings, WhoHasJustWrittenGoesFirst) {
     node.done(kSent, greeting(peer));
 }
 
-// Neither waits in a list any more.
+// Neither peer is in the list of waiting peers any more.
 TEST_F(KfilndGreetings, WhoAnswersUnaskedOrIsForgottenIsNotGreeted) {
   node.put(100, 1);
   const auto first = greeting(1);
@@ -103,7 +103,7 @@ TEST_F(KfilndGreetings, WhoAnswersUnaskedOrIsForgottenIsNotGreeted) {
   EXPECT_TRUE(node.lnd->idle());
 }
 
-// A poller that may sleep does not, when the HELLO that ends has left room.
+// A poller that may sleep stays awake when the end of a HELLO has made room.
 TEST_F(KfilndGreetings, AreDueAsSoonAsThereIsRoom) {
   node.put(100, 1);
   const auto first = greeting(1);

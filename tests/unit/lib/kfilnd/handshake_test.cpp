@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kfilnd.md 13: handshakes (2), messages before them (3), purge and greeting again (8).
+// Handshakes, messages before them, purge and repeated greeting.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
@@ -145,7 +145,6 @@ TEST(KfilndHello, ARebootedPeerGreetsAndIsSentToByItsNewKeys) {
   EXPECT_EQ(node.lnd->peer(nid_of(1))->remote_session_key, 1U);
 }
 
-// kfilnd.md 13, point 8.
 TEST(KfilndPeers, GreetedAgainAfterTwoTimeoutsOfSilence) {
   ScriptedNode node;
   node.meet();
@@ -212,7 +211,6 @@ std::vector<std::byte> early_put(std::uint32_t length, std::uint16_t version = 2
   return bytes_of(message, length > kInlineBytesMax ? 0 : length);
 }
 
-// kfilnd.md 13, point 3.
 TEST(KfilndEarly, WaitsForTheHelloOutsideTheReceiveBuffer) {
   ScriptedNode node;
   node.arrive(early_put(500));
@@ -259,7 +257,7 @@ TEST(KfilndEarly, NoMoreThanThereArePlaces) {
   EXPECT_EQ(node.lnd->transactions(), 5U);
 }
 
-// Those that wait for a HELLO leave it a transaction.
+// Messages that wait for a HELLO leave a transaction for it.
 TEST(KfilndEarly, LeavesRoomForTheHello) {
   ScriptedNode node({.receives_max = 4});
   for (int i = 0; i < 6; ++i)
@@ -283,7 +281,7 @@ TEST(KfilndPeers, NoMoreThanThereArePlaces) {
   node.put(10, 4);
   EXPECT_EQ(node.last().status, Result<void>(std::unexpected(Errc::kNoMemory)));
   EXPECT_EQ(node.count(LndId::kPeersRefused), 1U);
-  node.turn(seconds(626));  // nobody has asked for 1 and 2, and nothing was heard of them
+  node.turn(seconds(626));  // nothing was sent to 1 and 2 or heard from them
   node.turn();
   node.put(10, 4);
   EXPECT_NE(node.lnd->peer(nid_of(4)), nullptr);
@@ -302,7 +300,7 @@ TEST(KfilndPeers, SoManyStrangersInATurn) {
   EXPECT_EQ(node.endpoint.waiting(Call::kSend), 80U);
 }
 
-// Each look at a full table is a short one, and all of it is seen in the end.
+// Each scan of a full table is short, and repeated scans cover all of it.
 TEST(KfilndPeers, AFullTableIsLookedThroughPieceByPiece) {
   ScriptedEndpoint endpoint;
   PeerCache peers(1000, 1, endpoint);
@@ -322,7 +320,7 @@ TEST(KfilndPeers, AFullTableIsLookedThroughPieceByPiece) {
 TEST(KfilndHello, AnOldOneThatFailsDoesNotEndTheOneUnderWay) {
   ScriptedNode node;
   node.put(100);
-  const auto old = node.endpoint.take(Call::kSend);  // nothing is ever heard of it
+  const auto old = node.endpoint.take(Call::kSend);  // it is never answered
   node.turn(seconds(126));
   node.put(100);
   const auto current = node.endpoint.take(Call::kSend);
@@ -413,7 +411,7 @@ TEST(KfilndLink, OneThatBouncesToAnotherAddressIsFatalAtOnce) {
   EXPECT_EQ(node.lnd->moved_to(), nid_of(9));
 }
 
-// Down, and up again elsewhere; another place; and back.
+// The interface goes down, comes up with another address, moves once more, and returns.
 TEST(KfilndLink, TheNidThatGoesWithAnotherAddress) {
   ScriptedNode node;
   EXPECT_EQ(node.lnd->moved_to(), std::nullopt);

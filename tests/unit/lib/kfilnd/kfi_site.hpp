@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes of the real kfi LND on simulated endpoints, each with a core that holds it to its contract.
+// Nodes of the real kfi LND on simulated endpoints, each with a core that checks the LND contract.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct NodeOptions {
   unsigned drop_percent = 0;
   unsigned park_turns_max = 3;
   bool check_bytes = true;
-  unsigned address_shift = 0;  // the NIC is not where the node's number says
+  unsigned address_shift = 0;  // moves the NIC to another address
 };
 
 // One life of a node: a restart makes another.
@@ -42,7 +42,7 @@ class KfiNode final : public Pollable {
   KfiNode(drivers::SimCluster& cluster, drivers::SimEndpointFabric& fabric, unsigned index,
           const NodeOptions& options, std::uint64_t seed, bool polled)
       : bytes_(kCoreBytes + options.receive_bytes),
-        // A shard of its own: a restarted node must not be polled by what polled the one before.
+        // A shard of its own: the shard of the previous life must not poll a restarted node.
         shard_(cluster.network, cluster.shards[index]->host(), cluster.shape.shard, seed,
                5000 + index) {
     arena_ = arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).value();
@@ -128,7 +128,7 @@ class KfiSite {
     nodes_[node] = std::make_unique<KfiNode>(cluster, fabric, node, options[node],
                                              seed_ * 100 + node + 17 * ++lives_, polled);
   }
-  // The process ends without a word, and its memory with it.
+  // The process ends without notice, and its memory is freed.
   void kill(unsigned node) { nodes_[node].reset(); }
 
   bool run(const std::function<bool()>& done, Duration within = std::chrono::minutes(10)) {
@@ -136,7 +136,7 @@ class KfiSite {
     while (cluster.loop.now() < end) {
       if (done()) return true;
       for (auto& node : nodes_) {
-        if (node) node->ring();  // its core may have something to send or to decide
+        if (node) node->ring();  // its core may have messages to send or to decide
       }
       cluster.loop.run_for(std::min<Duration>(kStep, end - cluster.loop.now()));
     }

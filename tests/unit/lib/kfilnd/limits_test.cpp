@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kfilnd.md 13: receive buffers (6), keys (7), sizes (10); session keys, tunables, statistics, and
-// what waits when the core says so.
+// Receive buffers, keys, message sizes, session keys, tunables, statistics, and messages that the
+// core parks.
 #include <set>
 
 #include <gtest/gtest.h>
@@ -20,7 +20,6 @@ std::vector<std::byte> inline_put(std::uint32_t length) {
   return bytes_of(message, length);
 }
 
-// kfilnd.md 13, point 6.
 TEST(KfilndBuffers, PostedAgainWhenTheLastMessageIsOver) {
   ScriptedNode node;
   node.meet();
@@ -66,7 +65,7 @@ TEST(KfilndBuffers, ParkedMessagesDoNotHoldThem) {
   node.expect_clean();
 }
 
-// It has no payload to keep, whatever its transaction was before.
+// It has no payload to keep, even if its transaction had one before.
 TEST(KfilndBuffers, ABulkRequestNeedsNoPlace) {
   Message request = lnet_message(1, 0, Kind::kBulkPut, 2, lnet::MessageType::kPut, 65536);
   request.header.set_area(lnet::PutArea{.ack_handle = {}, .match_bits = 1});
@@ -114,7 +113,6 @@ TEST(KfilndBuffers, ADriverThatSpeaksOfBytesOutside) {
   EXPECT_EQ(node.count(LndId::kStrayCompletions), 1U);
 }
 
-// kfilnd.md 13, point 7.
 TEST(KfilndKeys, AllInUseIsAnErrorAndNotAHang) {
   KeyAllocator keys;
   std::set<std::uint16_t> taken;
@@ -128,8 +126,8 @@ TEST(KfilndKeys, AllInUseIsAnErrorAndNotAHang) {
   EXPECT_EQ(keys.take(), 7);
 }
 
-// Also if they begin a second or a millisecond one after the other: no peer takes the later one for
-// the same, and hardly any two have a tag in common.
+// Lives that begin a second or a millisecond apart differ as well: no peer confuses them, and they
+// share hardly any tags.
 TEST(KfilndKeys, LivesOfNodesBeginFarFromEachOther) {
   constexpr std::uint32_t kForgotten = 1U << 16U;  // KfiLnd::kForgottenMax
   constexpr std::uint64_t kStart = 1'700'000'000'000'000'000;
@@ -164,7 +162,6 @@ TEST(KfilndKeys, SixtyFiveThousandTransfers) {
   EXPECT_EQ(node.count(LndId::kNoKey), 1U);
 }
 
-// kfilnd.md 13, point 10.
 TEST(KfilndSizes, WhatGoesInlineAndWhatDoesNot) {
   ScriptedNode node;
   node.meet();
@@ -246,7 +243,7 @@ TEST(KfilndSessionKeys, NoneOfTheRecentPastComesBack) {
   EXPECT_EQ(endpoint.resolved, endpoint.forgotten);
 }
 
-// Only 16 bits of a session key are in a tag.
+// A tag contains only 16 bits of a session key.
 TEST(KfilndSessionKeys, NoneThatALivePeerHas) {
   ScriptedEndpoint endpoint;
   PeerCache peers(4, 5, endpoint);

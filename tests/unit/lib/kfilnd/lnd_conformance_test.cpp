@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kfi LND over the simulator's endpoints, held to the contract of every LND.
+// The kfi LND over the simulator's endpoints, checked against the LND contract.
 #include "tests/conformance/lnd_conformance.hpp"
 
 #include "tests/unit/lib/kfilnd/kfi_site.hpp"
@@ -15,7 +15,7 @@ class KfiRig final : public conformance::LndRig {
   mocks::FakeCore* b() override { return &site_[1].core(); }
   lnet::Lnd& lnd_a() override { return site_[0].lnd(); }
   lnet::Nid nid_b() override { return nid_of(1); }
-  // Nothing says whether something is on the wire, so it must stay so for a while.
+  // The wire shows no idle state, so quiet must last for a while.
   bool quiet() override {
     const bool again = now() == asked_ + std::chrono::microseconds(1);
     asked_ = now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of kfilnd as a peer would send them.
+// kfilnd messages as a peer sends them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// After start the path of a message through the kfi LND allocates nothing and frees nothing,
-// whatever happens to the message. A test of its own: it replaces operator new.
+// After start the kfi LND's message path allocates nothing and frees nothing, for every outcome of
+// a message. It is a test of its own because it replaces operator new.
 #include <gtest/gtest.h>
 
 #include "bench/kfilnd/null_pair.hpp"
@@ -37,7 +37,7 @@ TEST(KfilndNoAllocation, Messages) {
   Rig rig;
   rig.work(1);
   EXPECT_EQ(heap_calls_of([&] { rig.work(200); }), HeapCalls{});
-  // A PUT that nobody wants is sent all the same, a GET has failed.
+  // An unmatched PUT still counts as sent; an unmatched GET fails.
   constexpr std::uint64_t kMessages = 201ULL * 56;
   constexpr std::uint64_t kDroppedGets = 41ULL * 8;
   EXPECT_EQ(rig.a.failed, kDroppedGets);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An endpoint that does what a test says: it keeps what it was asked, and a test makes the
-// completions. And one LND on it, with a core that keeps it to its contract.
+// An endpoint under the control of a test: it records calls, and the test makes the completions.
+// Also one LND on it, with a core that checks the LND contract.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class ScriptedEndpoint final : public EndpointDriver {
     lnet::Payload payload;
     bool peer_reads = false;
     std::vector<std::byte> head;
-    Message message;  // of kSend, as its receiver decodes it
+    Message message;  // for kSend, as the receiver decodes it
   };
 
   [[nodiscard]] Result<void> send(const Target& to, std::span<const std::byte> header,
@@ -95,12 +95,12 @@ class ScriptedEndpoint final : public EndpointDriver {
   [[nodiscard]] const EndpointLimits& limits() const override { return limits_; }
   [[nodiscard]] CounterView counters() const override { return {}; }
 
-  // What the next calls of this kind say; beyond that they succeed.
+  // The next calls of this kind return the given error; later ones succeed.
   void fail_next(Call call, Errc cause, unsigned times = 1) {
     for (unsigned i = 0; i < times; ++i)
       results_[call].push_back(cause);
   }
-  // The oldest call of a kind that was not looked at yet; it must be there.
+  // Takes the oldest recorded call of a kind; it must exist.
   Post take(Call call) {
     for (auto at = posts.begin(); at != posts.end(); ++at) {
       if (at->call != call) continue;
@@ -124,7 +124,7 @@ class ScriptedEndpoint final : public EndpointDriver {
   unsigned resolved = 0;
   unsigned forgotten = 0;
   bool down = false;
-  // cancel_tagged() does not find ended operations; the endpoint is quiet once all have ended.
+  // Ended operations are unknown to cancel_tagged(); the endpoint is quiet once all have ended.
   bool keeps_contract = false;
 
  private:
@@ -146,7 +146,7 @@ class ScriptedEndpoint final : public EndpointDriver {
   std::map<Call, std::deque<Errc>> results_;
 };
 
-// Node 0 is the LND; nodes 1 and up are what the test makes of them.
+// Node 0 is the LND; the test emulates the nodes from 1 on.
 class ScriptedNode {
  public:
   using Call = ScriptedEndpoint::Call;
@@ -183,12 +183,12 @@ class ScriptedNode {
     tell({.event = event, .status = status, .cookie = post.cookie, .length = length, .data = data});
     turn();
   }
-  // A message lands in the first receive buffer.
+  // A message arrives in the first receive buffer.
   void arrive(const std::vector<std::byte>& message, bool unlinks = false) {
     land(message, unlinks);
     turn();
   }
-  // The same, with others to come in the same turn.
+  // The same without ending the turn, so that others can follow.
   void land(const std::vector<std::byte>& message, bool unlinks = false) {
     const auto& [cookie, buffer] = *endpoint.buffers.begin();
     const auto place = arenas_.bytes(buffer).subspan(offset_, message.size());
@@ -205,7 +205,7 @@ class ScriptedNode {
   void hello(Kind kind, const Hello& what, unsigned from = 1) {
     arrive(bytes_of(hello_message(from, 0, kind, what)));
   }
-  // Both sides have greeted, and nothing of it is left.
+  // Both sides exchange greetings; no calls of it remain.
   void meet(unsigned peer = 1, std::uint16_t version = 2, std::uint32_t session_key = 77) {
     hello(Kind::kHelloRequest, {.version = version, .rx_base = 3, .session_key = session_key},
           peer);

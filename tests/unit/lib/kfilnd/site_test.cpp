@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several LNDs against each other on simulated endpoints, over many seeds: overtaking, refused
-// posts, lost messages and answers, torn transfers, restarts, a cable that is pulled.
+// Several LNDs on simulated endpoints over many seeds: reordering, refused posts, lost messages and
+// answers, partial transfers, restarts, a disconnected cable.
 #include <gtest/gtest.h>
 
 #include "tests/mocks/seeds.hpp"
@@ -86,7 +86,7 @@ TEST(KfilndSite, EverythingEndsOnceOnAHostileNetwork) {
     failed += failures(site);
     for (unsigned i = 0; i < site.size(); ++i)
       deleted += site[i].count(LndId::kPeersDeleted);
-    // And afterwards it works: whoever is stale or unknown is greeted.
+    // Afterwards it works: stale and unknown peers are greeted.
     site.pass(seconds(10));
     for (unsigned i = 0; i < site.size(); ++i)
       EXPECT_EQ(site[i].lnd().transactions(), 0U);
@@ -95,8 +95,8 @@ TEST(KfilndSite, EverythingEndsOnceOnAHostileNetwork) {
   EXPECT_GT(deleted, kSeeds);
 }
 
-// kfilnd.md 13, points 2 and 5: a peer that dies with memory of ours open, and comes back with
-// another session; what the dead one still does must not reach new buffers.
+// A peer dies with access to our memory and returns with another session; late operations of the
+// dead one must not reach new buffers.
 TEST(KfilndSite, APeerRestartsInTheMiddle) {
   std::uint64_t timeouts = 0;
   for_each_seed(kSeeds, [&](std::uint64_t seed) {
@@ -149,8 +149,8 @@ TEST(KfilndSite, ACableIsPulledAndPutBack) {
   });
 }
 
-// The cable goes to another port. What is under way ends, the interface goes down and comes up
-// under its new NID, and its peers meet it there.
+// The cable is connected to another port. Operations under way end, the interface goes down and
+// comes up with its new NID, and its peers meet it there.
 TEST(KfilndSite, ACableIsMoved) {
   constexpr unsigned kShift = 8;
   std::uint64_t failed = 0;
@@ -167,7 +167,7 @@ TEST(KfilndSite, ACableIsMoved) {
     EXPECT_EQ(site[1].core().interface_states(), std::vector{lnet::InterfaceState::kFatal});
     ASSERT_EQ(site[1].lnd().moved_to(), nid_of(1 + kShift));
     failed += failures(site);
-    // What the core does then.
+    // As the core does then.
     site[1].lnd().shut_down();
     ASSERT_TRUE(site.run([&] { return site[1].lnd().idle(); }, seconds(60)));
     site.expect_no_breach();
@@ -182,7 +182,7 @@ TEST(KfilndSite, ACableIsMoved) {
     }
     ASSERT_TRUE(site.settle(seconds(60)));
     EXPECT_GE(site[0].core().tally().sent, sent + 10);
-    if (seed % 4 != 0) {  // the others drop GETs
+    if (seed % 4 != 0) {  // otherwise GETs are dropped
       EXPECT_EQ(site[1].core().tally().failed, 0U);
     }
     site.expect_no_breach();
@@ -190,7 +190,7 @@ TEST(KfilndSite, ACableIsMoved) {
   EXPECT_GT(failed, 0U) << "or nothing was under way";
 }
 
-// kfilnd.md 13, point 6: two small buffers and a crowd.
+// Two small buffers and many senders.
 TEST(KfilndSite, ExhaustedReceiveBuffersRecover) {
   std::uint64_t failed = 0;
   for_each_seed(10, [&](std::uint64_t seed) {
@@ -228,8 +228,8 @@ TEST(KfilndSite, ShutDownAtAnyMoment) {
   });
 }
 
-// All that the fault driver can do to an endpoint: bytes may be wrong then, but every message ends,
-// and nothing that a peer has spoilt ends us.
+// Every fault of the fault driver on an endpoint: bytes may be wrong, but every message ends, and
+// corrupted input causes no crash.
 TEST(KfilndSite, EveryFaultThereIs) {
   using enum drivers::Fault;
   using drivers::Direction;

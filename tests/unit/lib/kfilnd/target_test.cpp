@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of the table for messages that come: what is read, written or answered at the peer.
+// The rows of the table for incoming messages: data read from, written to, or answered at the peer.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(TargetRows, OperationsThatFail) {
   EXPECT_EQ(node.core->tally().receive_failures, 4U);
 }
 
-// It cannot be answered, and nothing is wrong with our interface.
+// It cannot be answered, and our interface is not at fault.
 TEST_F(TargetRows, AContextThatNoProcessHas) {
   for (const Kind kind : {Kind::kBulkPut, Kind::kBulkGet}) {
     const auto type = kind == Kind::kBulkPut ? lnet::MessageType::kPut : lnet::MessageType::kGet;
@@ -105,7 +105,7 @@ TEST_F(TargetRows, NothingWanted) {
   EXPECT_EQ(node.core->tally().puts, 1U) << "a length of 0 is an ordinary case";
 }
 
-// A core that wants more than there is.
+// A core that asks for more bytes than the message has.
 class GreedyCore final : public lnet::LndUpcalls {
  public:
   lnet::RxDecision on_header(const lnet::RxOffer& /*offer*/) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kfilnd.md 13, point 4: every row of the table of states and events, and both orders of a
-// request's own completion and of its buffer's.
+// Every row of the table of states and events, with both orders of a request's completion and its
+// buffer's completion.
 #include "lib/kfilnd/transitions.hpp"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST_F(Rows, ImmediatePostIsRefusedThenTaken) {
   expect_end({}, Health::kOk);
 }
 
-// Else a poller that may sleep never does.
+// Otherwise a poller that may sleep never would.
 TEST_F(Rows, ToFindNoRoomOnceMoreIsNoWork) {
   node.endpoint.fail_next(Call::kSend, Errc::kAgain, 3);
   node.put(100);
@@ -145,7 +145,7 @@ TEST_F(Rows, BulkPutInBothOrders) {
   }
 }
 
-// The kernel reports what it has posted; we report what came.
+// The kernel reports the posted length; we report the received one.
 TEST_F(Rows, BulkGetTellsTheLengthThatCame) {
   const Bulk bulk = begin(false);
   EXPECT_FALSE(bulk.tagged.peer_reads);
@@ -156,7 +156,6 @@ TEST_F(Rows, BulkGetTellsTheLengthThatCame) {
   EXPECT_EQ(node.last().reply_length, 1234U);
 }
 
-// kfilnd.md 13, point 9.
 TEST_F(Rows, SkippedTransfers) {
   const Bulk get = begin(false);
   node.done(kSent, get.request);
@@ -164,7 +163,7 @@ TEST_F(Rows, SkippedTransfers) {
   expect_end(std::unexpected(Errc::kNoData), Health::kOk);
   EXPECT_FALSE(node.last().reply_placed);
   const Bulk put = begin();
-  node.done(kTaggedMessage, put.tagged, {}, 0, 0);  // before its own completion
+  node.done(kTaggedMessage, put.tagged, {}, 0, 0);  // before the completion of its request
   node.done(kSent, put.request);
   EXPECT_TRUE(node.last().status.has_value());
   const Bulk odd = begin();
@@ -251,7 +250,7 @@ TEST_F(Rows, BufferFailsBeforeTheRequestIsSent) {
   }
 }
 
-// A Cassini says nothing of the peer here; other drivers know when it is the peer that has gone.
+// A Cassini does not tell whether the peer failed; other drivers do.
 TEST_F(Rows, WhoIsBlamedForABufferThatFails) {
   struct Case {
     Errc cause;
@@ -298,7 +297,6 @@ TEST_F(Rows, TransferDoneAndThenTheSendFails) {
   EXPECT_EQ(node.state(), PeerState::kStale);
 }
 
-// kfilnd.md 13, point 5.
 TEST_F(Rows, NobodyAnswers) {
   const Bulk bulk = begin();
   node.done(kSent, bulk.request);
@@ -335,7 +333,7 @@ TEST_F(Rows, TheBufferFailsAfterTheTimeout) {
   EXPECT_EQ(node.lnd->peer(nid_of(1)), nullptr);
 }
 
-// Not in the kernel's table: a NIC that does not say that it has let go.
+// Not in the kernel's table: a NIC that never releases its memory.
 TEST_F(Rows, QuarantineUntilTheNicIsDone) {
   const Bulk bulk = begin(false);
   node.done(kSent, bulk.request);

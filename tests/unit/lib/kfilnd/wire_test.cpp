@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is refused, and what is not.
+// Messages that are refused, and messages that are accepted.
 #include "lib/kfilnd/wire.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ Bytes bulk(std::uint16_t version, Kind kind = Kind::kBulkPut) {
   return bytes_of(lnet_message(0, 1, kind, version, type, 65536));
 }
 
-// kfilnd.md 13, point 1: 38, 106, 110 and 100 + n bytes.
+// 38, 106, 110 and 100 + n bytes.
 TEST(KfilndWire, Sizes) {
   EXPECT_EQ(hello().size(), 38U);
   EXPECT_EQ(bulk(1).size(), 106U);
@@ -56,8 +56,8 @@ TEST(KfilndWire, EveryTruncationIsRefused) {
   }
 }
 
-// All of it has come, and it agrees with itself; but it is longer than what senders may send, and
-// than the places that it is copied to.
+// The message is complete and consistent; but it is longer than senders may send, and longer than
+// the buffers that it is copied to.
 TEST(KfilndWire, LongerThanAMessageIsRefused) {
   constexpr std::size_t kPayloadLengthAt = kCommonBytes + 28;
   Bytes bytes = immediate(3996);
@@ -70,7 +70,7 @@ TEST(KfilndWire, LongerThanAMessageIsRefused) {
   EXPECT_EQ(refusal_of(bytes), std::nullopt);
 }
 
-// kfilnd.md 13, point 2: a HELLO of 28 to 37 bytes, which the kernel reads past its end.
+// A HELLO of 28 to 37 bytes, which the kernel reads past its end.
 TEST(KfilndWire, ShortHelloIsRefused) {
   for (unsigned nob = 0; nob < kHelloBytes; ++nob) {
     Bytes bytes = hello();

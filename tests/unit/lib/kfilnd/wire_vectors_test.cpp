@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every golden vector of kfilnd, both ways: layouts field by field whatever is in them, and real
+// Every golden vector of kfilnd, both ways: layouts field by field with any contents, and real
 // messages through encode() and decode().
 #include <gtest/gtest.h>
 
@@ -148,7 +148,7 @@ TEST(KfilndVectors, WhatIsSaidInsteadOfData) {
     SCOPED_TRACE(vectors::name(vector));
     ++seen;
     const auto status = vector["fields"]["status"].get<std::int64_t>();
-    const auto data = static_cast<std::uint64_t>(-status);  // what a driver is given, host order
+    const auto data = static_cast<std::uint64_t>(-status);  // the driver's argument, in host order
     EXPECT_EQ(std::byteswap(data), number(vector, "cq_data_value"));
     EXPECT_EQ(vectors::hex_of(std::byteswap(data)), vectors::hex(vector));
   }

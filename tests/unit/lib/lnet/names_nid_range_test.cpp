@@ -52,7 +52,7 @@ TEST(NidRange, Matching) {
   EXPECT_FALSE(match("2001:db8::/33@efa", "2001:db8:8000::1@efa"));
   EXPECT_TRUE(match("2001:db8::1@tcp", "2001:db8::1@tcp"));
   EXPECT_FALSE(match("2001:db8::1@tcp", "2001:db8::2@tcp"));
-  EXPECT_FALSE(match("32.1.13.184@tcp", "2001:db8::1@tcp"));  // the kernel would say yes
+  EXPECT_FALSE(match("32.1.13.184@tcp", "2001:db8::1@tcp"));  // the kernel matches it
   EXPECT_FALSE(ranges("*@tcp").matches(Nid::any()));
   EXPECT_TRUE(match("1@kfi 10.0.0.1@tcp,2@kfi", "2@kfi"));
 }
@@ -139,7 +139,7 @@ TEST(NidRange, Mistakes) {
   EXPECT_FALSE(NidRangeList::parse(std::string(kNamesTextMax + 1, ' ')).has_value());
 }
 
-// A model that knows nothing of ranges: the set of the values of each part.
+// A model without ranges: the set of the values of each part.
 struct Model {
   std::string text;
   std::vector<std::set<unsigned>> parts;
@@ -179,7 +179,7 @@ TEST(NidRange, AgreesWithASlowModel) {
       add_part(random, model, 255);
     const auto list = ranges(model.text + "@tcp5");
     for (int probe = 0; probe < 200; ++probe) {
-      // Half of the parts hit, so that whole addresses do now and then.
+      // Half of the parts match, so that whole addresses sometimes do.
       std::uint32_t address = 0;
       bool expected = true;
       for (const auto& values : model.parts) {
@@ -250,7 +250,7 @@ TEST(UdspRange, Nids) {
   EXPECT_TRUE(some.matches(parse_nid("10.0.0.3@tcp2").value()));
   EXPECT_FALSE(some.matches(parse_nid("10.0.0.3@tcp").value()));
   EXPECT_FALSE(some.matches(parse_nid("10.0.0.5@tcp2").value()));
-  // Only the first four bytes of a large NID are looked at, as in the kernel.
+  // Only the first four bytes of a large NID are compared, as in the kernel.
   const auto head = UdspRange::parse("32.1.13.184@tcp").value();
   EXPECT_TRUE(head.matches(parse_nid("2001:db8::99@tcp").value()));
   const auto prefix = UdspRange::parse("2001:db8::/64@tcp").value();

@@ -20,7 +20,7 @@ std::string mistake(std::string_view text) {
   return parsed ? "" : parsed.error().what;
 }
 
-// Any NID that a well-behaved sender can make.
+// Any NID of a conforming sender.
 Nid random_nid(Random& random) {
   constexpr NetType kTypes[] = {NetType::kTcp,  NetType::kO2ib, NetType::kGni, NetType::kGip,
                                 NetType::kPtlf, NetType::kKfi,  NetType::kEfa, NetType::kBxi3f};
@@ -32,11 +32,11 @@ Nid random_nid(Random& random) {
   const NetTypeInfo* info = find_net_type(result.type);
   const bool may_be_large = info == nullptr || info->addresses == AddressStyle::kIpv4Ipv6;
   if (may_be_large && random.chance(0.5)) {
-    // Unknown types: any whole number of words, since that is what the notation can say.
+    // Unknown types: any whole number of words, since the notation can express that.
     result.size =
         info != nullptr ? Nid::kLargeSize : static_cast<std::uint8_t>(4 * random.below(4));
     for (std::size_t i = 0; i < 4U + result.size; ++i) {
-      const bool zero = random.chance(0.4);  // so that there is something to compress
+      const bool zero = random.chance(0.4);  // gives runs of zeros to compress
       result.address_be[i] = zero ? 0 : static_cast<std::uint8_t>(random.next());
     }
   }
@@ -61,7 +61,7 @@ TEST(NidText, RandomNidsSurviveTheirText) {
     }
     hashes.insert(NidHash{}(original));
   }
-  EXPECT_GT(hashes.size(), kRounds - 5U);  // 64 bits: no collision to be expected among 20000
+  EXPECT_GT(hashes.size(), kRounds - 5U);  // 64 bits: no collision is expected among 20000
 }
 
 TEST(NidText, NamesWithDigitsInside) {
@@ -185,7 +185,7 @@ TEST(Nid64, LargeNidsAreCutAndSaySo) {
 TEST(Nid, WellFormed) {
   EXPECT_TRUE(Nid::any().is_well_formed());
   Nid odd = nid("10.0.0.1@tcp");
-  odd.address_be[4] = 1;  // beyond the four bytes that count
+  odd.address_be[4] = 1;  // beyond the four significant bytes
   EXPECT_FALSE(odd.is_well_formed());
   odd = nid("10.0.0.1@tcp");
   odd.size = 13;

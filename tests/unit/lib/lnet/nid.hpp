@@ -9,7 +9,7 @@
 
 namespace plnet::lnet {
 
-// What a test means by a text. One that does not parse fails the test.
+// Parses a NID. An invalid text fails the test.
 inline Nid nid(std::string_view text) {
   const auto parsed = parse_nid(text);
   EXPECT_TRUE(parsed.has_value()) << text;

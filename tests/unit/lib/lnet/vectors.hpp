@@ -24,7 +24,7 @@ namespace plnet::lnet::vectors {
 using Json = nlohmann::json;
 using Bytes = std::vector<std::byte>;
 
-// PLNET_TEST_DATA is given by the build.
+// The build defines PLNET_TEST_DATA.
 inline Json load(const char* name) {
   std::ifstream file(std::string(PLNET_TEST_DATA "/vectors/") + name + ".json");
   Json one = Json::parse(file, nullptr, false);
@@ -32,7 +32,7 @@ inline Json load(const char* name) {
   return one;
 }
 
-// Those of LNet and socklnd.
+// The vectors of LNet and socklnd.
 inline const Json& all() {
   static const Json loaded = [] {
     Json both = Json::array();
@@ -45,7 +45,7 @@ inline const Json& all() {
   return loaded;
 }
 
-// Those of one structure.
+// The vectors of one structure.
 inline std::vector<Json> group(std::string_view structure) {
   std::vector<Json> found;
   for (const Json& vector : all()) {
@@ -81,7 +81,7 @@ inline Bytes bytes_of(const Json& vector) {
   return from_hex(hex(vector));
 }
 
-// A field as a number; 0 if it is not named.
+// A field as a number; 0 if it is missing.
 inline std::uint64_t number(const Json& vector, const std::string& field) {
   const Json& fields = vector["fields"];
   if (!fields.contains(field)) return 0;
@@ -94,7 +94,7 @@ inline std::uint32_t word(const Json& vector, const std::string& field) {
   return static_cast<std::uint32_t>(number(vector, field));
 }
 
-// A field of bytes; zeros if it is not named.
+// A field of bytes; zeros if it is missing.
 template <class Value>
 Value raw(const Json& vector, const std::string& field) {
   std::array<std::byte, sizeof(Value)> bytes{};

@@ -99,8 +99,8 @@ TEST(PingBuffer, ValidationCodes) {
   EXPECT_EQ(code(12, 201), Errc::kOutOfRange);
   EXPECT_EQ(code(12, 200), Errc::kBusy);
   EXPECT_EQ(code(16, 1), Errc::kProtocol);                      // entry 0 is not 0@lo
-  EXPECT_EQ(code(20, 0x00020000), Errc::kProtocol);             // nor here
-  EXPECT_EQ(code(4, 0xffffff00 | kPingNiStatus), Errc::kBusy);  // unknown bits are let pass
+  EXPECT_EQ(code(20, 0x00020000), Errc::kProtocol);             // likewise
+  EXPECT_EQ(code(4, 0xffffff00 | kPingNiStatus), Errc::kBusy);  // unknown bits are accepted
   EXPECT_EQ(PingView::parse(good, 2).error(), Errc::kOutOfRange);
 }
 
@@ -111,7 +111,7 @@ TEST(PingBuffer, DeclaredSizeBoundsTheWalk) {
     return entries_of(PingView::parse(buffer).value());
   };
   EXPECT_EQ(walk_with_size(0).size(), 0U);
-  EXPECT_EQ(walk_with_size(63).size(), 1U);  // the two lowest bits do not count
+  EXPECT_EQ(walk_with_size(63).size(), 1U);  // the two lowest bits are ignored
   EXPECT_EQ(walk_with_size(64).size(), 2U);
   EXPECT_EQ(walk_with_size(112).size(), 4U);
   EXPECT_EQ(walk_with_size(115).size(), 4U);
@@ -132,7 +132,7 @@ TEST(PingBuffer, MetadataIsIgnored) {
 TEST(PingBuffer, ALargeNidThatNobodyCanHoldIsPassedOver) {
   Buffer buffer = build({{nid("10.0.0.1@tcp"), kNiUp}, {nid("2001:db8::1@tcp"), kNiUp}});
   Buffer longer(buffer.begin(), buffer.begin() + 48);
-  Buffer strange(4 + 8 + 24, std::byte{7});  // 24 bytes beyond the first eight: multiple of four
+  Buffer strange(4 + 8 + 24, std::byte{7});  // 24 bytes beyond the first eight: a multiple of four
   strange[4] = std::byte{24};
   longer.insert(longer.end(), strange.begin(), strange.end());
   longer.insert(longer.end(), buffer.begin() + 48, buffer.end());
@@ -150,7 +150,8 @@ TEST(PingBuffer, RefusesToTellNonsense) {
   };
   EXPECT_EQ(code({{nid("0@lo"), kNiUp}}), Errc::kInvalid);
   EXPECT_EQ(code({{Nid::any(), kNiUp}}), Errc::kInvalid);
-  EXPECT_EQ(code({{nid("1@kfi"), 0}}), Errc::kInvalid);  // clients of 2.12 would refuse all of it
+  // clients of 2.12 would refuse the whole buffer
+  EXPECT_EQ(code({{nid("1@kfi"), 0}}), Errc::kInvalid);
   EXPECT_EQ(code(Entries(200, {nid("1@kfi"), kNiUp})), Errc::kTooBig);
   EXPECT_EQ(code(Entries(199, {nid("1@kfi"), kNiUp})), Errc::kBusy);
   EXPECT_EQ(code(Entries(199, {nid("::7@tcp"), kNiUp})), Errc::kBusy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every golden vector of the wire structures that this layer owns, both ways.
+// Every golden vector of this layer's wire structures, both ways.
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid64.hpp"
@@ -20,7 +20,7 @@ WireHandle handle(const Json& vector, const std::string& prefix) {
           .object_cookie = number(vector, prefix + "object_cookie")};
 }
 
-// The area that the fields of a vector describe. `kind` is what follows the dot: "PUT".
+// The type area from the fields of a vector. `kind` is the part after the dot: "PUT".
 std::array<std::byte, kTypeAreaBytes> area_of(const Json& vector, const std::string& kind) {
   MessageHeader header;
   if (kind == "ACK") {
@@ -50,7 +50,7 @@ std::array<std::byte, kTypeAreaBytes> area_of(const Json& vector, const std::str
   return header.type_area;
 }
 
-// Decoding an area in its own type yields the fields, one by one.
+// Decoding an area as its type yields the fields.
 void expect_area(const MessageHeader& header, const Json& vector, const std::string& kind) {
   EXPECT_EQ(header.type_area, area_of(vector, kind));
   if (kind == "GET") {
@@ -90,8 +90,8 @@ MessageHeader header_of(const Json& vector, const std::string& kind) {
 constexpr std::array kKinds{"ACK", "PUT", "GET", "REPLY", "HELLO"};
 constexpr std::array<std::size_t, 5> kCasesOfKind{14, 18, 17, 12, 11};
 
-// Some vectors fill the top 8 bits of a 64-bit NID. No NID has anything there, the kernel drops it,
-// and so do we; the structure of the wire itself is compared in full.
+// Some vectors use the top 8 bits of a 64-bit NID. No NID uses them, and both the kernel and this
+// node discard them; the wire structure itself is compared completely.
 std::uint64_t without_top(std::uint64_t nid) {
   return nid == kNid64Any ? nid : nid << 8 >> 8;
 }
@@ -234,7 +234,7 @@ constexpr PingShape kPingShapes[] = {
     {"ping_info.1+1", 1, 1, 4}, {"ping_info.2+1", 2, 1, 4}, {"ping_info.2+2", 2, 2, 4},
 };
 
-// The structures of a vector put together from its fields.
+// Builds the structures of a vector from its fields.
 vectors::Bytes assemble(const Json& vector, const PingShape& shape) {
   vectors::Bytes bytes;
   const auto append = [&bytes](const auto& wire) {
@@ -291,7 +291,7 @@ void expect_ping(std::span<const std::byte> bytes, const Json& vector, const Pin
 void expect_built(const Json& vector, const PingShape& shape) {
   auto entries = entries_of(vector, shape);
   const std::uint32_t features = word(vector, "features");
-  if ((features & kPingPrimaryLarge) != 0) {  // configured first, told last
+  if ((features & kPingPrimaryLarge) != 0) {  // configured first, reported last
     std::ranges::rotate(entries, entries.begin() + (shape.small - 1));
   }
   const PingSource source{.routing = (features & kPingRouteDisabled) == 0,
@@ -305,7 +305,7 @@ void expect_built(const Json& vector, const PingShape& shape) {
   EXPECT_EQ(vectors::to_hex(std::span(out).first(*length)), vectors::hex(vector));
 }
 
-// What a sender of the other byte order would have sent.
+// The bytes of a sender with the other byte order.
 vectors::Bytes swapped(vectors::Bytes bytes, const PingShape& shape) {
   std::size_t at = 0;
   const auto swap = [&](std::size_t length) {
@@ -338,7 +338,7 @@ TEST(WireVectors, PingInfo) {
       const auto bytes = vectors::bytes_of(vector);
       EXPECT_EQ(vectors::to_hex(assemble(vector, shape)), vectors::hex(vector));
       if (name.find("/real/") == std::string::npos) {
-        EXPECT_EQ(PingView::parse(bytes).error(), Errc::kProtocol);  // no magic in these
+        EXPECT_EQ(PingView::parse(bytes).error(), Errc::kProtocol);  // these have no magic
         continue;
       }
       ++real;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two kernels talking to each other over soft-RoCE, replayed in both roles: the LND takes the place
-// of one of them, hears what the other sent, and has to send what that one sent. The capture lies
+// Two kernels over soft-RoCE, replayed in both roles: the LND replaces one of them, receives the
+// messages of the other one, and must send the messages of the replaced one. The capture lies
 // beside the tree, not in it.
 #include <algorithm>
 #include <fstream>
@@ -26,8 +26,8 @@ Number read(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-// What an Ethernet frame of RoCE v2 holds: base header of 12 bytes behind UDP, checksum of 4 at the
-// end. Sends of one packet are all that small messages need.
+// The message in an Ethernet frame of RoCE v2: a base header of 12 bytes behind UDP, a checksum of
+// 4 bytes at the end. Small messages are sends of one packet.
 std::optional<Recorded> message_of(std::span<const std::byte> frame) {
   constexpr std::size_t kAddress = 26;
   constexpr std::size_t kBase = 42;
@@ -52,7 +52,7 @@ std::optional<Recorded> message_of(std::span<const std::byte> frame) {
   return one;
 }
 
-// A pcapng file of enhanced packet blocks.
+// Reads a pcapng file of enhanced packet blocks.
 std::optional<std::vector<Recorded>> read_capture() {
   std::ifstream file(mocks::shared_capture("kernel-2.17-o2ib-rxe.pcap"), std::ios::binary);
   if (!file) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<std::vector<Recorded>> read_capture() {
   return found;
 }
 
-// Receives everything whole, and serves every GET as far as its sink reaches.
+// Receives every message completely, and serves every GET as far as its sink reaches.
 class Core final : public lnet::LndUpcalls {
  public:
   explicit Core(const Fragment& memory) : memory_({memory}) {}
@@ -151,7 +151,7 @@ class Replay {
   static constexpr std::uint32_t kPayload = 1U << 20U;
 
   void turn() { (void)lnd_->flush(now_ += std::chrono::microseconds(10)); }
-  // Completes all that was posted.
+  // Completes all posted requests.
   void settle() {
     turn();
     while (!driver_.pairs.empty() && !driver_.pairs[0].chains.empty()) {
@@ -166,10 +166,10 @@ class Replay {
   void connect(const Recorded& one) {
     const bool request = own_.kind == Kind::kConnectRequest;
     if (one.from == role_) {
-      if (request) send_next(all_);  // a message makes us ask
+      if (request) send_next(all_);  // a message makes us connect
       ASSERT_EQ(driver_.pairs.size(), 1U);
       Bytes ours = driver_.pairs[0].data;
-      EXPECT_EQ(ours, one.bytes);  // the same private data, bit for bit
+      EXPECT_EQ(ours, one.bytes);  // identical private data
       return;
     }
     if (request) {
@@ -187,7 +187,7 @@ class Replay {
   void hear(Bytes bytes) {
     Message message;
     ASSERT_EQ(decode(bytes, message), std::nullopt);
-    if (message.kind == Kind::kGetDone) {  // it echoes the cookie of the other kernel's request
+    if (message.kind == Kind::kGetDone) {  // it contains the cookie of the other kernel's request
       const std::uint64_t cookie = cookies_.at(message.cookie);
       std::memcpy(bytes.data() + kCommonBytes, &cookie, sizeof cookie);
     }
@@ -204,7 +204,7 @@ class Replay {
     settle();
   }
 
-  // The first message of our role that is of our own choice, if none was sent yet.
+  // Sends the first message that our role chooses freely, if none was sent yet.
   void send_next(const std::vector<Recorded>& all) {
     for (const Recorded& one : all) {
       if (one.connecting || one.from != role_) continue;
@@ -236,7 +236,7 @@ class Replay {
     const bool chosen = message.kind == Kind::kImmediate || message.kind == Kind::kGetRequest;
     if (chosen && !std::exchange(early_, false)) send(theirs);
     settle();
-    // NOOPs and answers come when they come.
+    // NOOPs and answers have no fixed position.
     Message our;
     const auto found = std::ranges::find_if(driver_.sent, [&](const Bytes& bytes) {
       return !decode(bytes, our) && our.kind == message.kind;
@@ -248,7 +248,7 @@ class Replay {
     compare(theirs, message);
   }
 
-  // All but credits and, of requests, cookies, keys and addresses.
+  // Everything except credits and, in requests, cookies, keys and addresses.
   void compare(const Bytes& theirs, const Message& message) {
     ASSERT_EQ(last_.size(), theirs.size());
     Bytes ours = last_;
@@ -277,7 +277,7 @@ class Replay {
   std::unique_ptr<O2ibLnd> lnd_;
   lnet::PeerLink link_;
   std::vector<std::unique_ptr<lnet::Transmit>> transmits_;
-  std::map<std::uint64_t, std::uint64_t> cookies_;  // of the kernel's requests, and of ours
+  std::map<std::uint64_t, std::uint64_t> cookies_;  // the kernel's requests to ours
   Bytes last_;
   bool early_ = false;
   Instant now_{};

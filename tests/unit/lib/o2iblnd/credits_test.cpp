@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Credits, reserved credits and NOOPs by the rules of both versions, and bounds of tunables.
+// Credits, reserved credits and NOOPs by the rules of both versions, and limits of tunables.
 #include "lib/o2iblnd/credits.hpp"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(O2iblndCredits, NoopsOfVersionTwo) {
   EXPECT_FALSE(credits.needs_noop({.messages = true}, false));
   spend(credits, 8);
   owe(credits, 4);
-  EXPECT_TRUE(credits.needs_noop({.messages = true}, false));  // which cannot go
+  EXPECT_TRUE(credits.needs_noop({.messages = true}, false));  // which cannot be sent
   credits.posted(false, Kind::kNoop);
   credits.posted(false, Kind::kNoop);
   EXPECT_TRUE(credits.noops_full());
@@ -82,9 +82,9 @@ TEST(O2iblndCredits, NoopsOfVersionTwo) {
 TEST(O2iblndCredits, NoopsOfVersionOneCostCredits) {
   Credits credits = v1();
   spend(credits, 7);
-  EXPECT_FALSE(credits.may_post(true, Kind::kImmediate));  // the last one is for a NOOP
+  EXPECT_FALSE(credits.may_post(true, Kind::kImmediate));  // the last one is reserved for a NOOP
   EXPECT_TRUE(credits.may_post(true, Kind::kNoop));
-  EXPECT_FALSE(credits.needs_noop({}, true));  // nothing to give for the last credit
+  EXPECT_FALSE(credits.needs_noop({}, true));  // no credits to return for the last one
   owe(credits, 7);
   EXPECT_TRUE(credits.needs_noop({}, false));
   EXPECT_TRUE(credits.needs_noop({.messages = true}, false));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How messages end: health by cause, and the order of an error: disconnect, wait for every
-// completion, and only then let memory go.
+// The ends of messages: health by cause, and the order after an error: disconnect, wait for every
+// completion, and only then release memory.
 #include "tests/unit/lib/o2iblnd/scripted_verbs.hpp"
 
 namespace plnet::o2iblnd::ends_test {
@@ -16,7 +16,7 @@ TEST(O2iblndTransitions, EachStateEndsSomehow) {
     SCOPED_TRACE(name_of(state));
     const auto has = [&](TxEvent event) { return action_for(state, event) != TxAction::kNone; };
     EXPECT_TRUE(has(TxEvent::kClose) || has(TxEvent::kDrain) || has(TxEvent::kGiveUp));
-    // Memory that the peer may write is let go by a drained queue pair alone.
+    // Only a drained queue pair releases memory that the peer may write.
     const bool open = state == TxState::kQuarantined || state == TxState::kDraining;
     EXPECT_EQ(has(TxEvent::kSent) && action_for(state, TxEvent::kSent) == TxAction::kGoOn,
               open || state == TxState::kGranted);
@@ -108,7 +108,7 @@ TEST(O2iblndEnds, AWriteStartsAnewDeadline) {
   EXPECT_TRUE(node.last().status.has_value());
 }
 
-// --- Closed for another reason ---
+// --- Closed for other reasons ---
 
 TEST(O2iblndEnds, QueuedWhenTheConnectionEnds) {
   ScriptedNode node;
@@ -222,8 +222,8 @@ TEST(O2iblndEnds, CancelledBeforeItIsSent) {
 
 // --- Memory that the peer may write ---
 
-// A write that lands in memory which was let go is what all of this is about: the core gives the
-// sink to the next user when it hears that the quarantine is over.
+// A write into released memory must not happen: the core gives the sink to the next user when the
+// quarantine ends.
 TEST(O2iblndEnds, AnOpenSinkIsQuarantinedUntilTheQueuePairHasDrained) {
   ScriptedNode node;
   (void)node.get(kLarge);
@@ -236,10 +236,10 @@ TEST(O2iblndEnds, AnOpenSinkIsQuarantinedUntilTheQueuePairHasDrained) {
   EXPECT_EQ(node.core->tally().quarantined, 1U);
   EXPECT_FALSE(node.core->settled());
   node.disconnect();
-  node.flush();  // every completion is in
+  node.flush();  // every completion has arrived
   EXPECT_FALSE(node.core->settled());
   EXPECT_FALSE(node.lnd->idle());
-  node.drain();  // only now
+  node.drain();  // now it may be released
   EXPECT_TRUE(node.core->settled());
   EXPECT_TRUE(node.lnd->idle());
   node.expect_clean();
@@ -285,7 +285,7 @@ TEST(O2iblndEnds, AnAnsweredSinkIsClosed) {
   done.cookie = node.next().cookie;
   done.status = 100;
   node.receive(done);
-  node.end();  // before the request's completion: the answer proves it
+  node.end();  // before the request's completion: the answer proves its delivery
   EXPECT_TRUE(node.last().status.has_value());
   EXPECT_TRUE(node.last().reply_placed);
   EXPECT_EQ(node.core->tally().quarantined, 0U);
@@ -300,7 +300,7 @@ TEST(O2iblndEnds, ReceivesAreReusedAfterTheDrain) {
   node.establish();
   node.sent();
   node.disconnect();
-  (void)node.put(10);  // there is no room for another queue pair yet
+  (void)node.put(10);  // no second queue pair fits yet
   node.expect_end(Errc::kNoMemory, Health::kLocalDropped);
   node.flush();
   node.drain();

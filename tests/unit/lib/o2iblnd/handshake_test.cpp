@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections as they begin: requests, answers, every rejection and its retry, races, restarts.
+// Connection setup: requests, answers, every rejection and its retry, races, restarts.
 #include "tests/unit/lib/o2iblnd/scripted_verbs.hpp"
 
 namespace plnet::o2iblnd::handshake_test {
@@ -167,7 +167,7 @@ TEST(O2iblndHandshake, ARequestIsAnswered) {
   EXPECT_EQ(ack.kind, Kind::kConnectAck);
   EXPECT_EQ(ack.destination_stamp, ScriptedNode::kPeerStamp);
   EXPECT_EQ(ack.parameters, (Parameters{.queue_depth = 8, .max_frags = 257}));
-  // The connection serves both.
+  // The connection serves both directions.
   (void)node.put(10);
   EXPECT_EQ(node.driver.pairs.size(), 1U);
   EXPECT_EQ(node.next().kind, Kind::kImmediate);
@@ -230,7 +230,7 @@ TEST(O2iblndHandshake, ANidIsConnectedFromItsAddress) {
   ScriptedNode node;
   (void)node.accepted();
   Message one = node.connect_request();
-  one.source_stamp = 3003;  // would be another life
+  one.source_stamp = 3003;  // would be another life of the peer
   EXPECT_EQ(reason_of(node.request(one, ScriptedNode::kSite + 9)), RejectReason::kFatal);
   EXPECT_FALSE(node.pair(0).in_error);
   node.expect_clean();
@@ -262,7 +262,7 @@ TEST(O2iblndHandshake, ARaceIsWonByTheGreaterOne) {
     node.lnd->on_established(theirs.id, {});
     node.turn(1s);
     node.turn(1s);
-    EXPECT_EQ(node.driver.pairs.size(), 2U);  // ours is not made again
+    EXPECT_EQ(node.driver.pairs.size(), 2U);  // ours is not created again
     EXPECT_EQ(node.next().kind, Kind::kImmediate);
     node.expect_clean();
   }
@@ -320,7 +320,7 @@ TEST(O2iblndHandshake, SeveralConnectionsTakeTurns) {
   ASSERT_EQ(node.driver.pairs.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i)
     node.establish(i);
-  EXPECT_EQ(node.pair(0).chains.size(), 1U);  // all that waited goes by the first
+  EXPECT_EQ(node.pair(0).chains.size(), 1U);  // all waiting messages use the first one
   for (unsigned i = 0; i < 6; ++i)
     (void)node.put(10);
   EXPECT_EQ(node.pair(0).chains.size() + node.pair(1).chains.size(), 5U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that break the protocol: the connection ends, the breach is counted and told by NID, and
-// nothing of ours grows.
+// Peers that break the protocol: the connection ends, the violation is counted and logged with the
+// NID, and no resource of ours grows.
 #include "lib/base/random.hpp"
 #include "tests/mocks/seeds.hpp"
 #include "tests/unit/lib/o2iblnd/scripted_verbs.hpp"

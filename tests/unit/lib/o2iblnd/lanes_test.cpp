@@ -197,8 +197,8 @@ TEST(O2ibLanes, AHomeThatHasLostItsQueuePairConnectsAnew) {
   EXPECT_EQ(site[1].received, 11U);
 }
 
-// The first attempt, which is the home's own, is turned down by the connection manager: messages
-// wait for another one, though a lane is up.
+// The connection manager rejects the home's own first attempt: messages wait for another one,
+// although a lane is up.
 TEST(O2ibLanes, MessagesThatWaitAtHomeLeaveWhenOnlyLanesComeUp) {
   unsigned only_lanes = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -245,7 +245,7 @@ TEST(O2ibLanes, APeerThatIsTakenAwayTakesItsLanesWithIt) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     LaneSite site(seed, shape_of(seed), {.shards = shards_of(seed)});
-    if (seed % 4 != 0) site.connect();  // else the test begins while they are made
+    if (seed % 4 != 0) site.connect();  // otherwise the test begins during connection setup
     site.exchange(0, 0, 30, kLength);
     site.exchange(1, 0, 30, kLength);
     site.cluster.loop.run_for(std::chrono::microseconds(seed * 300));
@@ -284,7 +284,7 @@ TEST(O2ibLanes, AnInterfaceThatGoesTakesItsLanesWithIt) {
   }
 }
 
-// The message comes by another way than the word that opens its lane.
+// The message arrives by another path than the notice that opens its lane.
 TEST(O2ibLanes, AMessageIsNotGivenUpWhileWordsAboutLanesAreUnheard) {
   const std::array<std::uint16_t, 2> cpts{};
   LaneExchange exchange(cpts);

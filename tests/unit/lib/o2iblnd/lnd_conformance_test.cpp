@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The o2ib LND over the simulator's queue pairs, held to the contract of every LND.
+// The o2ib LND over the simulator's queue pairs, checked against the LND contract.
 #include "tests/conformance/lnd_conformance.hpp"
 
 #include "tests/unit/lib/o2iblnd/o2ib_site.hpp"
@@ -16,7 +16,7 @@ class O2ibRig final : public conformance::LndRig {
   mocks::FakeCore* b() override { return &site_[1].core(); }
   lnet::Lnd& lnd_a() override { return site_[0].lnd(); }
   lnet::Nid nid_b() override { return nid_of(1); }
-  // Nothing says whether something is on the wire, so it must stay so for a while.
+  // The wire shows no idle state, so quiet must last for a while.
   bool quiet() override {
     const bool again = now() == asked_ + std::chrono::microseconds(1);
     asked_ = now();
@@ -89,7 +89,7 @@ O2ibLndConfig scarce() {
 O2ibLndConfig mapped() {
   O2ibLndConfig config = small();
   config.tunables.map_on_demand = 257;
-  config.tunables.fmr_cache = 0;  // a key that is used after its end opens nothing
+  config.tunables.fmr_cache = 0;  // a key used after its end gives no access
   return config;
 }
 

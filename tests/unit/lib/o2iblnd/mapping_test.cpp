@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sinks that are mapped on demand: how long, what happens when there is no mapping, one key for a
+// Sinks that are mapped on demand: lifetime of the mapping, failure to map, and one key for a
 // buffer of several pieces.
 #include "lib/o2iblnd/write_chain.hpp"
 #include "tests/unit/lib/o2iblnd/scripted_verbs.hpp"
@@ -77,7 +77,7 @@ TEST(O2iblndMapping, WithoutAFreeMappingAPutWaits) {
   node.receive(put_request(node, 0x12), index);
   EXPECT_TRUE(node.driver.sent.empty());
   for (unsigned i = 0; i < 50; ++i) {
-    EXPECT_GT(node.lnd->next_deadline(), node.now);  // without trying
+    EXPECT_GT(node.lnd->next_deadline(), node.now);  // without another attempt
     node.turn();
   }
   node.driver.mapping_fails.reset();
@@ -96,7 +96,7 @@ TEST(O2iblndMapping, MemoryThatCannotBeMappedIsRefused) {
   const Message nak = node.next();
   EXPECT_EQ(nak.kind, Kind::kPutNak);
   EXPECT_EQ(nak.status, -ENOMEM);
-  // A GET asks for a REPLY, which is a PUT of the peer's then.
+  // The peer's answer to a GET is a PUT.
   (void)node.get(kLarge);
   EXPECT_EQ(node.next().kind, Kind::kImmediate);
   node.expect_clean();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a request to connect is answered with, and what follows from an answer: row by row.
+// Answers to connection requests, and the reactions to answers, row by row.
 #include "lib/o2iblnd/negotiation.hpp"
 
 #include <algorithm>
@@ -89,7 +89,7 @@ TEST(O2iblndNegotiation, NonsenseIsRejectedWithOurVersion) {
     EXPECT_EQ(rejection(result.error(), out, kSelf, {}).version, kVersion2);
   }
   Data data = data_of(request());
-  data[4] = std::byte{0x13};  // a version to come
+  data[4] = std::byte{0x13};  // a future version
   EXPECT_FALSE(judge_request(data, 1, kSelf, {}, out).has_value());
   EXPECT_EQ(out.version, kVersion2);
 }
@@ -166,7 +166,7 @@ TEST(O2iblndNegotiation, EachReasonHasItsRetry) {
   EXPECT_TRUE(why(RejectReason::kFragments).again);
   EXPECT_EQ(why(RejectReason::kQueueDepth).queue_depth, 4);
   EXPECT_TRUE(why(RejectReason::kQueueDepth).again);
-  // Limits that are not lower than what was asked for settle nothing.
+  // Limits that are not lower than the requested ones change nothing.
   EXPECT_FALSE(
       retry_of({.why = RejectReason::kQueueDepth, .parameters = limits}, {.queue_depth = 4}).again);
   EXPECT_FALSE(retry_of({.why = RejectReason::kFragments, .parameters = limits},
@@ -180,7 +180,7 @@ TEST(O2iblndNegotiation, AnOldPeerIsAskedInItsVersion) {
   EXPECT_TRUE(retry.again);
   EXPECT_EQ(retry.version, kVersion1);
   EXPECT_EQ(retry.incarnation, ~0ULL);
-  // Asked in its own version, it means what it says.
+  // With the same version the reason is final.
   EXPECT_FALSE(retry_of({.version = kVersion1, .why = RejectReason::kFatal},
                         {.version = kVersion1, .queue_depth = 8})
                    .again);
@@ -194,13 +194,13 @@ TEST(O2iblndNegotiation, OtherRejections) {
   std::array<std::byte, kRejectBytes> data = encode(Reject{.why = RejectReason::kStale});
   for (std::size_t length = 0; length < kRejectBytesMin; ++length)
     EXPECT_FALSE(judge_reject(RejectKind::kByPeer, std::span(data).first(length), asked).again);
-  // The shortest that counts has no incarnation.
+  // The shortest valid one has no incarnation.
   const auto retry = judge_reject(RejectKind::kByPeer, std::span(data).first(7), asked);
   EXPECT_TRUE(retry.again);
   EXPECT_EQ(retry.incarnation, ~0ULL);
   data[0] = std::byte{0};
   EXPECT_FALSE(judge_reject(RejectKind::kByPeer, data, asked).again);
-  // From the other byte order.
+  // In the other byte order.
   data = encode(Reject{.why = RejectReason::kQueueDepth,
                        .incarnation = 9,
                        .parameters = Parameters{.queue_depth = 5, .max_frags = 9}});

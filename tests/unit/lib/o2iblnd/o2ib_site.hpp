@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes of the real o2ib LND on simulated queue pairs, each with a core that holds it to its
+// Nodes of the real o2ib LND on simulated queue pairs, each with a core that checks the LND
 // contract.
 #pragma once
 
@@ -49,7 +49,7 @@ class O2ibNode final : public Pollable {
       : message_bytes_(message_memory_bytes(options.lnd)),
         size_(kCoreBytes + message_bytes_),
         bytes_(std::make_unique_for_overwrite<std::byte[]>(size_)),
-        // A shard of its own: a restarted node must not be polled by what polled the one before.
+        // A shard of its own: the shard of the previous life must not poll a restarted node.
         shard_(cluster.network, cluster.shards[index]->host(), cluster.shape.shard, seed,
                5000 + index) {
     arena_ = arenas_.add({.base = bytes_.get(), .size = size_}).value();
@@ -94,7 +94,7 @@ class O2ibNode final : public Pollable {
   [[nodiscard]] drivers::FaultVerbsDriver& faults() { return *faults_; }
   [[nodiscard]] std::uint64_t count(LndId id) const { return lnd_->count(id); }
   void ring() { shard_.ring(); }
-  // The core's.
+  // The core's memory.
   [[nodiscard]] std::span<const std::byte> memory() const {
     return {bytes_.get() + message_bytes_, kCoreBytes};
   }
@@ -138,7 +138,7 @@ class O2ibSite {
     nodes_[node] = std::make_unique<O2ibNode>(cluster, fabric, node, options[node],
                                               seed_ * 100 + node + 17 * lives_, lives_, polled);
   }
-  // The process ends without a word, and its memory with it.
+  // The process ends without notice, and its memory is freed.
   void kill(unsigned node) { nodes_[node].reset(); }
 
   bool run(const std::function<bool()>& done, Duration within = std::chrono::minutes(10)) {
@@ -146,7 +146,7 @@ class O2ibSite {
     while (cluster.loop.now() < end) {
       if (done()) return true;
       for (auto& node : nodes_) {
-        if (node) node->ring();  // its core may have something to send or to decide
+        if (node) node->ring();  // its core may have messages to send or to decide
       }
       cluster.loop.run_for(std::min<Duration>(kStep, end - cluster.loop.now()));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queue pairs that do what a test says: they keep what they were asked, and a test makes the
-// events. And one LND on them, with a core that keeps it to its contract, and a peer by hand.
+// Queue pairs under the control of a test: they record posted requests, and the test makes the
+// events. Also one LND on them, with a core that checks the LND contract, and a peer emulated by
+// hand.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@ class ScriptedVerbs final : public VerbsDriver {
     Ipv4Endpoint local;
     Ipv4Endpoint remote;
     QueuePairSize size;
-    Bytes data;  // of the request, the answer
+    Bytes data;  // the request's data, then the answer's
     bool accepted = false;
     bool rejected = false;
     bool in_error = false;
@@ -126,7 +127,7 @@ class ScriptedVerbs final : public VerbsDriver {
   }
 
   std::deque<Pair> pairs;
-  std::deque<Bytes> sent;  // messages, not looked at yet
+  std::deque<Bytes> sent;  // messages not examined yet
   unsigned refuse_posts = 0;
   unsigned sends_max = 16384;
   std::optional<Errc> connect_fails;
@@ -139,7 +140,7 @@ class ScriptedVerbs final : public VerbsDriver {
   DeviceLimits limits_{.work_requests_max = 16384, .gather_max = 2};
 };
 
-// Node 1 is the LND; node 2 is what the test makes of it.
+// Node 1 is the LND; the test emulates node 2.
 class ScriptedNode {
  public:
   static constexpr std::uint64_t kOwnStamp = 1001;
@@ -188,7 +189,7 @@ class ScriptedNode {
     now += step;
     (void)core->turn(now);
   }
-  // As long as it takes to notice, second by second.
+  // Advances time second by second, so that deadlines are noticed.
   void pass(Duration time) {
     for (const Instant end = now + time; now < end;)
       turn(std::min<Duration>(std::chrono::milliseconds(500), end - now));
@@ -215,7 +216,7 @@ class ScriptedNode {
                       .max_frags = static_cast<std::uint16_t>(frags)};
     return one;
   }
-  // Ours: a message has made it connect.
+  // Completes our connection, which a message requested.
   void establish(std::size_t index = 0, unsigned depth = 8, unsigned frags = 257) {
     lnd->on_established(pair(index).id, bytes_of(ack(depth, frags)));
     turn();
@@ -239,7 +240,7 @@ class ScriptedNode {
     flush(index);
     drain(index);
   }
-  // A connection of the peer's making, ready.
+  // Makes a connection that the peer requested, ready for use.
   std::size_t accepted() {
     const std::size_t index = driver.pairs.size();
     (void)request(connect_request());
@@ -249,12 +250,12 @@ class ScriptedNode {
     return index;
   }
 
-  // --- What completes ---
+  // --- Completions ---
   void complete(const WorkCompletion& completion) {
     lnd->on_completions({&completion, 1});
     turn();
   }
-  // The oldest chain of a queue pair.
+  // Completes the oldest chain of a queue pair.
   void sent(std::size_t index = 0, Result<void> status = {}) {
     ASSERT_FALSE(pair(index).chains.empty());
     const WorkRequest last = pair(index).chains.front().back();
@@ -272,7 +273,7 @@ class ScriptedNode {
               .cookie = request.cookie});
   }
   void receive(const Message& one, std::size_t index = 0) { receive(bytes_of(one), index); }
-  // All that was posted comes back.
+  // Completes all posted requests with a flush.
   void flush(std::size_t index = 0) {
     while (!pair(index).chains.empty())
       sent(index, std::unexpected(Errc::kAborted));
@@ -293,7 +294,7 @@ class ScriptedNode {
     lnd->on_disconnected(pair(index).id, cause);
     turn();
   }
-  // As the driver ends a queue pair.
+  // Ends a queue pair as the driver does.
   void end(std::size_t index = 0, Errc cause = Errc::kClosed) {
     disconnect(index, cause);
     flush(index);
@@ -311,7 +312,7 @@ class ScriptedNode {
     turn();
     return transmit;
   }
-  // The oldest message sent that was not looked at. Valid until the next call.
+  // The oldest sent message not examined yet. Valid until the next call.
   Message next() {
     Message one;
     if (driver.sent.empty()) {

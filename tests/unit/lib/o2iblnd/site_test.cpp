@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes on simulated queue pairs: races, restarts, unequal settings, failures of all kinds, and the
-// late write that quarantine is for.
+// Nodes on simulated queue pairs: races, restarts, different settings, failures of all kinds, and
+// late writes into quarantined memory.
 #include "tests/mocks/seeds.hpp"
 #include "tests/unit/lib/o2iblnd/o2ib_site.hpp"
 
@@ -33,7 +33,7 @@ TEST(O2iblndSite, BothConnectAtOnce) {
   }
 }
 
-// A node of 2.15 and one of 2.16 may each think that its own request comes first.
+// A node of 2.15 and one of 2.16 may each give its own request precedence.
 TEST(O2iblndSite, UnequalRaceOrdersAreSettled) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     O2ibSite site(seed, SimShape::calm(), 2, {});
@@ -144,8 +144,8 @@ TEST(O2iblndSite, DelayedAndBrokenCompletions) {
   }
 }
 
-// The peer writes into the sink of a GET that has been given up. Its memory is reused as soon as
-// the core may, and must not change from then on.
+// The peer writes into the sink of a GET that timed out. The memory is reused as soon as the core
+// may, and must not change from then on.
 TEST(O2iblndSite, NoLateWriteReachesReusedMemory) {
   SimShape shape = SimShape::calm();
   shape.verbs.late_write_lands = 1'000'000;

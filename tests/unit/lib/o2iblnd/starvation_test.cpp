@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that wait for a descriptor try again when one is given back, not in each turn.
+// Messages that wait for a descriptor retry when one is returned, not in each turn.
 #include "tests/unit/lib/o2iblnd/scripted_verbs.hpp"
 
 namespace plnet::o2iblnd::starvation_test {
@@ -31,7 +31,7 @@ Message put_done(const ScriptedNode& node, const Message& ack) {
   return done;
 }
 
-// The core acknowledges what it has received, which is not looked at here.
+// Skips the core's acknowledgements.
 Message next_but_acks(ScriptedNode& node) {
   Message one = node.next();
   while (one.kind == Kind::kImmediate && !testing::Test::HasFailure())
@@ -39,17 +39,17 @@ Message next_but_acks(ScriptedNode& node) {
   return one;
 }
 
-// All that was posted on the queue pair is sent.
+// Completes all requests posted on the queue pair.
 void send_all(ScriptedNode& node, std::size_t index) {
   while (!node.pair(index).chains.empty())
     node.sent(index);
 }
 
-// The attempts of so many turns in which nothing happens.
+// The number of attempts in many turns without events.
 std::uint64_t attempts_in_vain(ScriptedNode& node) {
   const std::uint64_t before = node.count(LndId::kNoReply);
   for (unsigned i = 0; i < kTurns; ++i) {
-    EXPECT_GT(node.lnd->next_deadline(), node.now);  // a shard may sleep
+    EXPECT_GT(node.lnd->next_deadline(), node.now);  // the shard may sleep
     node.turn();
   }
   return node.count(LndId::kNoReply) - before;
@@ -78,7 +78,8 @@ TEST(O2iblndStarvation, AnAnswerWaitsUntilADescriptorIsGivenBack) {
   node.expect_clean();
 }
 
-// On several connections: as many attempts as gifts, and nobody is forgotten.
+// On several connections: one attempt for each returned descriptor, and every waiting message gets
+// its turn.
 TEST(O2iblndStarvation, EachThatWaitsHasItsTurn) {
   ScriptedNode node(with_replies(2));
   constexpr std::size_t kConnections = 6;

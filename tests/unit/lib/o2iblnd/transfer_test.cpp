@@ -16,7 +16,7 @@ using lnet::MessageType;
 
 constexpr std::uint32_t kLarge = 1U << 20U;
 
-// A buffer of the peer's, in as many fragments of `each` bytes.
+// A buffer of the peer, in this many fragments of `each` bytes.
 Bytes fragments(std::uint32_t count, std::uint32_t each) {
   Bytes bytes(count * sizeof(FragmentWire));
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -93,7 +93,7 @@ TEST(O2iblndTransfer, ManyFragmentsOfAnyAlignment) {
   node.receive(grant(node, node.next(), fragments(257, 33)));
   EXPECT_EQ(node.next().status, 257 * 33);
   const auto& chain = node.pair().chains.back();
-  // One write a fragment, and one more where the source goes from piece to piece at most.
+  // One write for each fragment, and at most one more where the source crosses a piece.
   EXPECT_GE(chain.size(), 258U);
   node.expect_clean();
 }
@@ -151,7 +151,7 @@ TEST(O2iblndTransfer, AGetLaysItsSinkOpen) {
   Message done = node.message(Kind::kGetDone);
   done.cookie = request.cookie;
   done.status = 5000;
-  node.receive(done);  // before the request's own completion
+  node.receive(done);  // before the completion of its request
   EXPECT_EQ(node.completions(), 0U);
   node.sent();
   EXPECT_TRUE(node.last().reply_placed);
@@ -211,14 +211,14 @@ TEST(O2iblndTransfer, APeersPutIsGranted) {
   EXPECT_EQ(ack.kind, Kind::kPutAck);
   EXPECT_EQ(ack.cookie, 0x11U);
   EXPECT_EQ(ack.buffer.fragments.total(), kLarge);
-  // The grant brings back no credit; PUT_DONE does.
+  // The grant returns no credit; PUT_DONE does.
   EXPECT_EQ(node.facts().owed, 0U);
   EXPECT_EQ(node.facts().held, 1U);
   node.sent(index);
   EXPECT_EQ(node.core->tally().puts, 0U);
   node.receive(done_of(node, ack, static_cast<std::int32_t>(kLarge)), index);
   EXPECT_EQ(node.core->tally().puts, 1U);
-  EXPECT_EQ(node.next().credits, 1);  // of the ACK, as it happens
+  EXPECT_EQ(node.next().credits, 1);  // returned with the ACK
   EXPECT_EQ(node.facts().held, 0U);
   node.expect_clean();
 }
@@ -228,7 +228,7 @@ TEST(O2iblndTransfer, APeersPutThatFails) {
   const std::size_t index = node.accepted();
   node.receive(put_request(node, kLarge), index);
   const Message ack = node.next();
-  node.receive(done_of(node, ack, -EIO), index);  // before the grant's completion
+  node.receive(done_of(node, ack, -EIO), index);  // before the completion of the grant
   EXPECT_EQ(node.core->tally().receive_failures, 0U);
   node.sent(index);
   EXPECT_EQ(node.core->tally().receive_failures, 1U);
@@ -368,13 +368,13 @@ TEST(O2iblndTransfer, AVersionOnePeer) {
   for (unsigned i = 0; i < 9; ++i)
     (void)node.core->put(ScriptedNode::nid(2), 10, false);
   node.turn();
-  EXPECT_EQ(node.driver.sent.size(), 7U);  // the last credit is for a NOOP
+  EXPECT_EQ(node.driver.sent.size(), 7U);  // the last credit is reserved for a NOOP
   Message first = node.next();
   EXPECT_EQ(first.version, kVersion1);
   Message noop = node.message(Kind::kNoop);
   noop.credits = 2;
   node.receive(noop, index);
-  EXPECT_EQ(node.driver.sent.size(), 7U);  // eight are posted at most
+  EXPECT_EQ(node.driver.sent.size(), 7U);  // at most eight are posted
   while (!node.pair(index).chains.empty())
     node.sent(index);
   EXPECT_EQ(node.driver.sent.size(), 8U);
@@ -432,7 +432,7 @@ TEST(O2iblndWriteChain, PiecesMeetInEveryWay) {
           bytes += here;
           EXPECT_GT(here, 0U);
           EXPECT_LE(write.piece_count, pieces);
-          // Each stays in one fragment of the sink.
+          // Each write stays in one fragment of the sink.
           const std::uint64_t offset = (write.remote_address - 0x7f00'0000'0400) % 8192;
           EXPECT_LE(offset + here, sink_piece);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every golden vector of o2iblnd, both ways: layouts field by field whatever is in them, and real
+// Every golden vector of o2iblnd, both ways: layouts field by field with any contents, and real
 // messages through decode() and encode().
 #include <gtest/gtest.h>
 
@@ -148,7 +148,7 @@ void expect_message(const Json& vector, const Message& message) {
   }
 }
 
-// What cannot be known from a message is left as it is: its checksum and payload.
+// Checksum and payload are not known from a message and are left as they are.
 void expect_same_bytes(const Json& vector, const Message& message) {
   const Bytes bytes = vectors::bytes_of(vector);
   Bytes out = bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Test nodes and somebody who talks to them as a console does, over mock networks.
+// Test nodes and a sender of console requests, over mock networks.
 #pragma once
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace plnet::selftest {
 
 inline constexpr std::uint32_t kUnits = 32;
 
-// A node of one shard with everything on it.
+// A node of one shard with all parts.
 class Host final : public LnetCounterSource {
  public:
   Host(Nodes& nodes, unsigned number, std::size_t units = kUnits,
@@ -62,7 +62,7 @@ class Host final : public LnetCounterSource {
   SelftestNode node;
 };
 
-// Node 0 is the console's, the others are test nodes.
+// Node 0 is the console, the others are test nodes.
 class ConsoleSite : public RpcUser {
  public:
   explicit ConsoleSite(Wire wire, unsigned count = 2, std::size_t units = kUnits,
@@ -111,7 +111,7 @@ class ConsoleSite : public RpcUser {
     settle();
   }
 
-  // The reply, if one comes before the request is given up.
+  // The reply, if it comes before the request times out.
   template <class Reply, class Request>
   std::optional<Reply> call(unsigned host, Service service, const Request& request,
                             BulkUse bulk = BulkUse::kNone) {
@@ -186,7 +186,7 @@ class ConsoleSite : public RpcUser {
             .stop_on_error = 1,
             .parameters = PingParameters{}};
   }
-  // As a client of these nodes.
+  // Adds a test with this node as its client and these nodes as servers.
   Status add_client(unsigned host, TestRequest test, const std::vector<unsigned>& servers) {
     for (std::uint32_t i = 0; i < servers.size(); ++i) {
       const auto entry = list.bytes.subspan(destination_offset(i)).first<lnet::kProcessIdBytes>();
@@ -204,7 +204,7 @@ class ConsoleSite : public RpcUser {
         .value_or(TestReply{.status = Status::kIo})
         .status;
   }
-  // Until nothing of the batch is active.
+  // Runs the batch until none of its tests is active.
   bool run_to_its_end(unsigned host) {
     EXPECT_EQ(batch(host, BatchOperation::kRun).status, Status::kOk);
     for (unsigned i = 0; i < 200; ++i) {

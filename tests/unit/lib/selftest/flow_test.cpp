@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A kernel console's words to a node, from the golden vectors, and the node's answers byte for
+// A kernel console's requests to a node, from the golden vectors, and the node's answers byte for
 // byte.
 #include <cstring>
 #include <string>
@@ -27,7 +27,7 @@ class FlowTest : public testing::Test, public ConsoleSite {
  protected:
   FlowTest() : ConsoleSite(Wire::kStream) {}
 
-  // What node 1 answers; empty: nothing.
+  // The answer of node 1; empty: none.
   std::string answer_to(Service service, const std::string& request) {
     RawPeer console(nodes, 0);
     const vectors::Bytes bytes = vectors::from_hex(request);
@@ -49,7 +49,7 @@ class FlowTest : public testing::Test, public ConsoleSite {
     encode(features, request, bytes);
     return vectors::to_hex(bytes);
   }
-  // The list of destinations of brw-client-write-full: four times node 2.
+  // Posts the list of destinations of brw-client-write-full: four times node 2.
   void lay_open_list() {
     for (std::uint32_t i = 0; i < 4; ++i) {
       const auto entry = list.bytes.subspan(destination_offset(i)).first<lnet::kProcessIdBytes>();
@@ -70,8 +70,9 @@ class FlowTest : public testing::Test, public ConsoleSite {
   Fragment laid_open_;
 };
 
-// The vector shows where the name lies. Kernels fill it in only for whom the session stands in the
-// way of (lustre-release lnet/selftest/framework.c: sfw_make_session(); the captured session).
+// The vector shows the position of the name. Kernels fill it in only if an existing session
+// prevents the new one (lustre-release lnet/selftest/framework.c: sfw_make_session(); the captured
+// session).
 std::string without_name(std::string hex) {
   constexpr std::size_t kNameAt = 48;
   constexpr std::size_t kNameBytes = 32;
@@ -90,13 +91,13 @@ TEST_F(FlowTest, ASessionFromItsBeginningToItsEnd) {
   lay_open_list();
   EXPECT_EQ(answer_to(Service::kTest, "TEST_REQ.bulk_v1/real/brw-client-write-full"),
             golden("TEST_REPLY/real/ok"));
-  hosts[1]->server.close();  // so that it is still active when it is asked
+  hosts[1]->server.close();  // keeps it active for the following query
   settle();
   const std::string run = answer_to(Service::kBatch, "BATCH_REQ/real/run");
   EXPECT_EQ(answer_to(Service::kBatch, "BATCH_REQ/real/query-batch"),
             golden("BATCH_REPLY/real/active-1"));
   EXPECT_EQ(answer_to(Service::kBatch, "BATCH_REQ/real/stop-force"), run);
-  // Until the network lets go of what it could not deliver.
+  // Until the network releases undeliverable messages.
   for (int i = 0; i < 3; ++i) {
     pass(std::chrono::seconds(60));
     EXPECT_EQ(answer_to(Service::kDebug, "DEBUG_REQ/real/debug"), golden("DEBUG_REPLY/real/ok"));
@@ -110,7 +111,7 @@ TEST_F(FlowTest, ASessionFromItsBeginningToItsEnd) {
   expect_clean(1);
 }
 
-// A console that leaves out the end of a name makes no other console read beyond it.
+// A name without termination does not make other consoles read beyond it.
 TEST_F(FlowTest, ANameWithoutAnEndGetsOne) {
   constexpr std::size_t kLetters = std::tuple_size_v<Name> - 1;
   const SessionId others{.nid = 0x0002'0000'c0a8'0114, .stamp = 0x18c'0000'0001};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What nobody should send, some of which brings kernel nodes down: a node answers with an error, or
-// not at all, and goes on.
+// Invalid requests, some of which crash kernel nodes: a node answers with an error or not at all,
+// and keeps working.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -83,7 +83,7 @@ TEST_F(HostileTest, ADestinationIsOneProcess) {
   end();
 }
 
-// From here on field by field in the console's byte order, the other one.
+// Fields that follow are in the console's byte order, the other one.
 class SwappedWriter {
  public:
   explicit SwappedWriter(std::byte* at) : at_(at) {}
@@ -230,7 +230,7 @@ TEST_F(HostileTest, BadPingsGetAnErrorOrNothing) {
 
 TEST_F(HostileTest, WrongDataIsFoundByWhoeverLooks) {
   begin();
-  // As a writer whose data is not what it says.
+  // A writer whose data does not match its pattern.
   std::memset(list.bytes.data(), 0, list.bytes.size());
   list_bytes = kListPageBytes;
   const auto reply = call<BrwReply>(
@@ -239,7 +239,7 @@ TEST_F(HostileTest, WrongDataIsFoundByWhoeverLooks) {
       BulkUse::kSource);
   ASSERT_TRUE(reply.has_value());
   EXPECT_EQ(reply->status, Status::kBadMessage);
-  // And as a reader of a server like that: the source of node 2 is spoiled.
+  // A reader from such a server: the source of node 2 is corrupted.
   TestRequest test = brw_test(BulkOperation::kRead, Check::kFull, 65'536);
   test.loop = 4;
   EXPECT_EQ(add_client(1, test, {2}), Status::kOk);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A core of one shard without peers, on a network that is not there, and memory for what runs on
-// it: whatever happens, happens by loopback.
+// A core of one shard without peers on an unreachable network, and memory for its users: all
+// messages use loopback.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace plnet::selftest {
 
 class LoneCore {
  public:
-  // `records`: descriptors, and match entries as well.
+  // `records`: the number of descriptors and of match entries.
   LoneCore(std::size_t memory_bytes, std::size_t records)
       : bytes_(memory_bytes),
         node({.nids = {lnet::Nid::of(lnet::NetType::kTcp, 0, 1)},

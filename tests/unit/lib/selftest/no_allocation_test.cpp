@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// After start RPCs allocate nothing and free nothing, whatever becomes of them. A node that talks
-// to itself, since mock networks allocate. A test of its own: it replaces operator new.
+// After start RPCs allocate nothing and free nothing, for every outcome. The node talks to itself,
+// since mock networks allocate. It is a test of its own because it replaces operator new.
 #include <array>
 #include <vector>
 
@@ -25,7 +25,7 @@ class Rig final : public RpcUser, public RequestHandler {
  public:
   Rig() {
     node.set_lazy(kTestPortal, true);
-    // A GET whose client has gone is given up after this.
+    // A GET whose client is gone times out after this.
     node.shared().parameters.transaction_timeout_s.set(1);
     responder.open();
   }

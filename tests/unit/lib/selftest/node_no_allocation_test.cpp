@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions, tests and their traffic allocate nothing after start: a node that is its own console,
-// client and server.
+// Sessions, tests and their traffic allocate nothing after start, on a node that is its own
+// console, client and server.
 #include <array>
 #include <optional>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests whose requests begin when they are due.
+// Tests with requests at scheduled times.
 #include "lib/selftest/pace.hpp"
 
 #include <chrono>
@@ -66,7 +66,7 @@ TEST_F(PaceTest, RequestsBeginWhenTheyAreDue) {
   EXPECT_EQ(counted(PaceCount::kDropped), 0U);
   EXPECT_LE(hosts[0]->node.next_deadline(), nodes.now() + std::chrono::microseconds(101));
   EXPECT_EQ(batch(1, BatchOperation::kQuery, 1).active, 4U);
-  // Units that wait for nothing but their time end at once.
+  // Units that wait for their start time only end at once.
   EXPECT_EQ(batch(1, BatchOperation::kStop).status, Status::kOk);
   settle();
   EXPECT_EQ(batch(1, BatchOperation::kQuery).active, 0U);
@@ -83,7 +83,7 @@ TEST_F(PaceTest, LatencyIsFromWhenARequestWasDue) {
   settle(10'000);
   const auto before = pings();
   EXPECT_LT(before.max(), 1'000'000U);
-  turn(milliseconds(10));  // everything stands still: a hundred are due, and one unit is there
+  turn(milliseconds(10));  // nothing turned meanwhile: a hundred are due, and one unit is free
   settle(10'000);
   const auto after = pings();
   EXPECT_GT(after.max(), 9'000'000U);
@@ -106,7 +106,7 @@ class PaceOfManyUnits : public PaceTest {
   PaceOfManyUnits() : PaceTest(kMany) {}
 };
 
-// A turn begins no more than a burst of them, which is not for want of units.
+// A turn starts at most a burst of them, which is not a lack of units.
 TEST_F(PaceOfManyUnits, WhatWaitsForTheNextTurnHasFoundAUnit) {
   begin_paced(10'000, kMany);
   settle(10'000);
@@ -134,7 +134,7 @@ TEST_F(PaceTest, WhatFindsNoUnitForTooLongNeverBegins) {
   EXPECT_EQ(counted(PaceCount::kBegun), 2U);
   EXPECT_GT(counted(PaceCount::kDropped), 2000U);
   EXPECT_LT(counted(PaceCount::kDropped), 4000U);
-  // By force, while both wait for an answer.
+  // A forced stop while both wait for an answer.
   batch(1, BatchOperation::kStop, 0, 1);
   settle();
   EXPECT_EQ(batch(1, BatchOperation::kQuery).active, 0U);

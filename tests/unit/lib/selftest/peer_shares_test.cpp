@@ -63,7 +63,7 @@ TEST(SelftestShares, ThePeerThatHoldsLeastIsNext) {
   shares.give(nid(3));
 }
 
-// Nodes 0 to 5 write and never let their data be fetched, node 6 is a client, node 7 the server.
+// Nodes 0 to 5 write and never serve their data, node 6 is a client, node 7 the server.
 class SilentWriters : public testing::Test, public RpcUser {
  protected:
   static constexpr unsigned kSilent = 6;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Consoles that do anything at any time, connections that break: whatever happens, nodes answer,
-// and when all is over nothing is left.
+// Random console requests and broken connections: nodes answer, and in the end no resource is in
+// use.
 #include "lib/base/random.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class RandomSession final : public ConsoleSite {
   void finish() {
     for (unsigned host = 1; host <= kHosts; ++host)
       make_session(host, {.nid = 1, .stamp = 1}, true);
-    pass(std::chrono::seconds(160));  // what is lost is given up after that
+    pass(std::chrono::seconds(160));  // lost messages have timed out then
     for (unsigned host = 1; host <= kHosts; ++host)
       expect_clean(host);
   }
@@ -71,7 +71,7 @@ class RandomSession final : public ConsoleSite {
       server = static_cast<unsigned>(random_.between(1, kHosts));
     add_client(host, test, servers);
   }
-  // Between two test nodes: the console is to hear all.
+  // Between two test nodes only: the console must receive every answer.
   void break_connection() {
     const auto one = static_cast<unsigned>(random_.between(1, kHosts));
     const auto other = 1 + one % kHosts;
@@ -96,7 +96,7 @@ TEST_P(RandomTest, NothingIsLeftBehind) {
     dropped += site.count(RpcCount::kDropped);
     if (testing::Test::HasFailure()) break;
   }
-  // Much went well, and much went wrong.
+  // Many requests succeeded, and many failed.
   EXPECT_GT(received, 2'000U);
   EXPECT_GT(dropped, 10U);
 }

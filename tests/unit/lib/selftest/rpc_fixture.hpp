@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A requester on one node and, on another, a responder that does with requests what a test wants.
+// A requester on one node and a responder on another whose reactions the test sets.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kBulk = 100'000;
 inline constexpr std::size_t kBuffers = 4;
 inline constexpr std::size_t kServerRpcs = 3;
 
-// What becomes of requests.
+// The responder's reaction to requests.
 enum class Serve : std::uint8_t { kAnswer, kRefuse, kHold, kDrop };
 
 class Server final : public RequestHandler {
@@ -116,7 +116,7 @@ class RpcTest : public testing::TestWithParam<Wire>, public RpcUser {
                     nodes.now());
     return rpc;
   }
-  // Nothing is left behind but the buffers that wait for requests.
+  // Only the buffers for requests remain.
   void expect_clean() {
     EXPECT_TRUE(requester.idle());
     EXPECT_TRUE(server.responder.idle());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests that have left and may not have arrived, because an NI on their path has failed
-// since then.
+// Requests that were sent and may not have arrived, because an NI on their path failed since then.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/selftest/rpc_fixture.hpp"
@@ -16,7 +15,7 @@ class RpcInDoubt : public RpcTest {
     for (Duration passed{}; passed < time; passed += milliseconds(50))
       turn(milliseconds(50));
   }
-  // A request that the server has and does not answer yet.
+  // A request that the server has received and does not answer yet.
   void hold() {
     server.responder.open();
     server.serve = Serve::kHold;

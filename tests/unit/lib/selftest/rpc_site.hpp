@@ -62,7 +62,7 @@ class Nodes {
     return shard(node, number).core().match.counters().get(lnet::MatchCounters::Id::kMdsInUse);
   }
 
-  // Whoever sends to it from now on is refused.
+  // Later senders to the node are refused.
   void vanish(unsigned node) {
     for (auto& network : streams_)
       network.remove(nid(node));
@@ -90,7 +90,7 @@ class Nodes {
   Instant now_{std::chrono::seconds(1)};
 };
 
-// A message put by hand, and whatever comes to a portal.
+// Messages put by hand, and messages received on a portal.
 class RawPeer final : public lnet::EventHandler {
  public:
   RawPeer(Nodes& nodes, unsigned node) : nodes_(nodes), node_(node) {
@@ -108,7 +108,7 @@ class RawPeer final : public lnet::EventHandler {
                  .handler = this})
         .value();
   }
-  // What is in out() now.
+  // Sends the contents of out().
   void put(const lnet::ProcessId& target, lnet::PortalId portal, std::uint64_t bits,
            std::uint32_t length = kMessageBytes) {
     const auto md =

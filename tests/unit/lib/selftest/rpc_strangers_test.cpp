@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that no requester of ours would send, and replies that no responder of ours would give.
+// Messages that our requester never sends, and replies that our responder never gives.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RPCs between two nodes, from the call that begins one to the last event of its last descriptor.
+// RPCs between two nodes, from the first call to the last event of the last descriptor.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -112,7 +112,7 @@ TEST_P(RpcTest, AbortedRpcsEndAtOnceAndOnce) {
   server.serve = Serve::kHold;
   ClientRpc& one = ping(1);
   ClientRpc& other = brw(BulkOperation::kRead);
-  requester.abort(one, Errc::kCancelled);  // nothing has left yet
+  requester.abort(one, Errc::kCancelled);  // nothing has been sent yet
   settle();
   requester.abort(other, Errc::kShutdown);
   requester.abort(other, Errc::kCancelled);
@@ -120,7 +120,7 @@ TEST_P(RpcTest, AbortedRpcsEndAtOnceAndOnce) {
   ASSERT_EQ(outcomes.size(), 2U);
   EXPECT_EQ(outcomes[0].error(), Errc::kCancelled);
   EXPECT_EQ(outcomes[1].error(), Errc::kShutdown);
-  // What the server does now finds nobody.
+  // The server's operations find no receiver.
   for (ServerRpc* const rpc : std::exchange(server.held, {}))
     server.responder.drop(*rpc);
   settle();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a console hears from a node about sessions.
+// Answers of a node about sessions.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/selftest/console_site.hpp"
@@ -28,7 +28,7 @@ TEST_F(SessionTest, IsMadeAskedForAndRemoved) {
   EXPECT_EQ(made.status, Status::kOk);
   EXPECT_EQ(made.session, session);
   EXPECT_EQ(made.timeout_s, 100U);
-  const auto seen = debug(other);  // whatever session is asked for
+  const auto seen = debug(other);  // independent of the requested session
   EXPECT_EQ(seen.status, Status::kOk);
   EXPECT_EQ(seen.session, session);
   EXPECT_EQ(seen.timeout_s, 100U);

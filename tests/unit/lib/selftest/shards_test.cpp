@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers of tests on two shards of a node: requests find a buffer wherever there is one, and the
-// end of a session reaches both.
+// Test servers on two shards of a node: requests find a buffer on either shard, and the end of a
+// session reaches both.
 #include <algorithm>
 #include <memory>
 #include <vector>

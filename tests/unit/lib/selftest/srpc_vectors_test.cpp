@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every golden vector of an srpc message, both ways, and what a sender of the other byte order
-// says.
+// Every golden vector of an srpc message, both ways, and messages of the other byte order.
 #include <array>
 #include <cstring>
 #include <map>
@@ -27,7 +26,7 @@ const Json& selftest_vectors() {
   return loaded;
 }
 
-// Gives a message the values of a vector, whose fields it names in the order of the wire.
+// Fills a message with the values of a vector, whose fields are in wire order.
 class FillFields {
  public:
   FillFields(const Json& vector, const std::vector<std::string>& names)
@@ -117,7 +116,7 @@ const std::map<std::string, Case>& cases() {
 
 constexpr std::string_view kPrefix = "srpc_msg.";
 
-// A made-up message names no real service: it is given the one that its parameters are of.
+// The service in a synthetic message is invalid: it gets the one that matches its parameters.
 void make_readable(const std::string& structure, Header& header, TestRequest& test) {
   test.service = structure.ends_with("ping") ? Service::kPing : Service::kBrw;
   header.features &= ~kFeatureBulkLength;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests between nodes, as a console describes, runs, watches and stops them.
+// Tests between nodes, as a console adds, runs, queries and stops them.
 #include <tuple>
 
 #include <gtest/gtest.h>
@@ -131,7 +131,7 @@ TEST_F(TestsTest, ASilentServerIsAnErrorAfterItsTime) {
   EXPECT_EQ(seen.rpc.expired, 1U);
 }
 
-// A request that is never answered. 0: it waits for ever.
+// A request without an answer. 0: it waits for ever.
 class RpcTimeout : public TestsTest, public testing::WithParamInterface<int> {
  protected:
   RpcTimeout() : TestsTest(Wire::kStream, kUnits, seconds(GetParam())) {}
@@ -170,7 +170,7 @@ TEST_F(TestsTest, ASessionThatGoesTakesItsTestsAlong) {
   EXPECT_EQ(batch(1, BatchOperation::kQuery).active, 2U);
   EXPECT_EQ(remove_session(1, session).status, Status::kOk);
   EXPECT_EQ(remove_session(2, session).status, Status::kOk);
-  pass(seconds(160));  // what was pulled when the client went
+  pass(seconds(160));  // transfers that were in flight when the client vanished
   expect_clean(1);
   expect_clean(2);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stranger that speaks bytes, in front of the acceptor of a real node.
+// A raw byte peer in front of the acceptor of a real node.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/vectors.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Node 0 is real; host 1 has an address and no node.
+// Node 0 is real; host 1 has an address but no node.
 class SocklndAcceptor : public testing::Test {
  protected:
   SocklndAcceptor() { start({}); }
@@ -19,7 +19,7 @@ class SocklndAcceptor : public testing::Test {
     site = std::make_unique<TcpSite>(1, SimShape::calm(), 2, options);
     site->take_away(1);
   }
-  // The answer to these bytes, after which we are shown the door.
+  // The answer to these bytes, after which the connection is closed.
   Bytes refused(const Bytes& bytes, AcceptorId why, bool privileged = true) {
     const std::uint64_t before = node().count(why);
     Stranger stranger(*site, 1, privileged);
@@ -117,7 +117,7 @@ TEST_F(SocklndAcceptor, ThereIsRoomForSoManyStrangers) {
   EXPECT_FALSE(first.closed || second.closed);
 }
 
-// Hosts 1 and up have an address and no node.
+// Hosts 1 and up have addresses but no nodes.
 class SocklndFullAcceptor : public testing::Test {
  protected:
   void start(std::size_t places, unsigned hosts) {
@@ -129,7 +129,7 @@ class SocklndFullAcceptor : public testing::Test {
   Stranger& come(unsigned host) {
     return *strangers.emplace_back(std::make_unique<Stranger>(*site, host));
   }
-  // It says its HELLO and is answered.
+  // It sends its HELLO and receives one.
   bool gets_in(unsigned host) {
     Stranger& peer = come(host);
     if (!peer.open) return false;
@@ -190,7 +190,7 @@ TEST_F(SocklndFullAcceptor, AnHonestPeerGetsInHoweverManyAddressesKeepComing) {
   EXPECT_TRUE((*site)[0].acceptor().idle());
 }
 
-// Host 2 says that it is node 1.
+// Host 2 claims to be node 1.
 class SocklndForeignNid : public SocklndFullAcceptor {
  protected:
   Stranger& claim(unsigned host, unsigned node, std::uint64_t incarnation = 7) {
@@ -199,7 +199,7 @@ class SocklndForeignNid : public SocklndFullAcceptor {
     (void)site->run([&] { return !peer.heard.empty() || peer.closed; }, seconds(1));
     return peer;
   }
-  // The HELLO of node 1 with these addresses behind it.
+  // The HELLO of node 1 with these addresses appended.
   static Bytes listing(ConnectionType type, unsigned host) {
     Bytes hello = hello_from(1, type);
     hello[52] = std::byte{1};
@@ -305,7 +305,7 @@ Bytes frame(const Frame& of) {
 
 TEST_F(SocklndAcceptor, AZeroCopyRequestIsAcknowledgedOnce) {
   for (const Protocol protocol : {Protocol::kV2, Protocol::kV3, Protocol::kV4}) {
-    start({.drop_percent = 100});  // also what nobody wants
+    start({.drop_percent = 100});  // also for dropped messages
     Stranger stranger(*site, 1);
     stranger.say(both(request_to(nid_of(0)), hello_from(1, ConnectionType::kBulkOut, 7, protocol)));
     site->run_for(std::chrono::milliseconds(5));
@@ -324,7 +324,7 @@ TEST_F(SocklndAcceptor, AZeroCopyRequestIsAcknowledgedOnce) {
     }
     message.insert(message.end(), out.begin(),
                    out.begin() + static_cast<std::ptrdiff_t>(lnet_header_bytes(protocol)));
-    stranger.say(message);  // the payload, which is dropped, has not come yet
+    stranger.say(message);  // the dropped payload has not arrived yet
     site->run_for(std::chrono::milliseconds(5));
     const Bytes heard(stranger.heard.begin() + static_cast<std::ptrdiff_t>(hello),
                       stranger.heard.end());
@@ -346,7 +346,7 @@ TEST_F(SocklndAcceptor, AcknowledgingWhatWeNeverAskedForEndsTheConnection) {
     Stranger stranger(*site, 1);
     stranger.say(both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl)));
     site->run_for(std::chrono::milliseconds(5));
-    stranger.say(frame({.type = kFrameNoop, .cookies = {0, 1}}));  // a keepalive is welcome
+    stranger.say(frame({.type = kFrameNoop, .cookies = {0, 1}}));  // a keepalive is accepted
     site->run_for(std::chrono::milliseconds(5));
     EXPECT_FALSE(stranger.closed);
     stranger.say(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two kernels talking to each other, replayed: every stream of a capture, both directions, through
-// the readers and the framing. The capture lies beside the tree, not in it.
+// Two kernels, replayed: every stream of a capture, both directions, through the readers and the
+// framing. The capture lies beside the tree, not in it.
 #include <map>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of peers and strangers.
+// Log messages about peers and unknown senders.
 #include <set>
 #include <string>
 #include <utility>
@@ -25,7 +25,7 @@ struct Heard final : Complaints {
 };
 using Causes = std::vector<std::string>;
 
-// Node 0 is real; host 1 has an address and no node.
+// Node 0 is real; host 1 has an address but no node.
 class SocklndComplaints : public testing::Test {
  protected:
   SocklndComplaints() {

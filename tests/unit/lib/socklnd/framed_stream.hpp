@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives the framing as a driver and an LND would together: reads that end anywhere, payload that
-// goes past the staging buffer or through it, decisions at once or later.
+// Drives the framing like a driver and an LND together: reads that end anywhere, payload past or
+// through the staging buffer, decisions at once or later.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace plnet::socklnd {
 struct FramedMessage {
   lnet::MessageHeader header;
   std::uint64_t request_cookie = 0;
-  std::vector<std::byte> payload;  // the part that was wanted
+  std::vector<std::byte> payload;  // the accepted part
   bool whole = false;
 
   friend bool operator==(const FramedMessage& a, const FramedMessage& b) {
@@ -31,7 +31,7 @@ struct FramedMessage {
 
 class FramedStream {
  public:
-  // How much of a payload is wanted follows from its length alone, so that runs can be compared.
+  // The accepted part of a payload depends on its length alone, so that runs can be compared.
   enum class Wants : std::uint8_t { kAll, kSome };
 
   FramedStream(Protocol protocol, bool swapped, std::uint64_t seed, Wants wants = Wants::kAll)
@@ -39,7 +39,7 @@ class FramedStream {
     arena_ = *arenas_.add({.base = memory_.data(), .size = memory_.size()});
   }
 
-  // All of it, cut at random; whole reads if `cut` is false. Stops at a failure.
+  // Feeds all bytes, cut at random positions; in whole reads if `cut` is false. Stops at a failure.
   void feed(std::span<const std::byte> bytes, bool cut) {
     while (!framing_.failed() && (!bytes.empty() || framing_.undecided())) {
       if (framing_.undecided()) decide();
@@ -64,7 +64,8 @@ class FramedStream {
   unsigned noops = 0;
 
  private:
-  static constexpr std::size_t kMemoryBytes = 256U << 10U;  // small: a fuzzer makes many of these
+  // small, since a fuzzer makes many of these
+  static constexpr std::size_t kMemoryBytes = 256U << 10U;
 
   void take(std::span<const std::byte>& read) {
     for (;;) {
@@ -76,7 +77,7 @@ class FramedStream {
         case Framing::Step::kAcknowledge: acknowledged.push_back(framing_.acknowledges()); break;
         case Framing::Step::kHeader:
           messages.push_back({.header = framing_.header()});
-          if (random_.below(3) == 0) return;  // later
+          if (random_.below(3) == 0) return;  // decide later
           decide();
           break;
         case Framing::Step::kWanted: {
@@ -98,7 +99,7 @@ class FramedStream {
     const std::uint32_t length = framing_.header().payload_length;
     wanted_ = std::min<std::uint32_t>(length, kMemoryBytes / 2);
     if (wants_ == Wants::kSome) wanted_ = std::min(wanted_, length / 3);
-    const std::uint32_t first = wanted_ / 4;  // scattered, though one after the other
+    const std::uint32_t first = wanted_ / 4;  // scattered but consecutive
     fragments_[0] = {{arena_, 0}, first};
     fragments_[1] = {{arena_, first}, wanted_ - first};
     framing_.decide({.fragments = fragments_, .length = wanted_}, wanted_);

@@ -92,7 +92,7 @@ TEST(SocklndFraming, AnEndIsOrderlyBetweenMessagesOnly) {
   }
 }
 
-// The acknowledgement goes out when what was wanted is here, not when the rest has been skipped.
+// The acknowledgement is sent when the accepted part has arrived, before the rest is skipped.
 TEST(SocklndFraming, WhatIsWantedIsDoneBeforeTheSlopIsSkipped) {
   Bytes stream;
   append_message(stream, Protocol::kV3, 30, {77, 0});
@@ -118,7 +118,7 @@ TEST(SocklndFraming, GoldenMessagesWithChecksumsPassAndOneWrongBitFails) {
       EXPECT_TRUE(good.framing().at_boundary());
     }
     for (std::size_t at = 8; at < bytes.size(); ++at) {
-      if (at >= kFrameBytes + 28 && at < kFrameBytes + 32) continue;  // another length altogether
+      if (at >= kFrameBytes + 28 && at < kFrameBytes + 32) continue;  // these change the length
       Bytes wrong = bytes;
       wrong[at] ^= std::byte{0x10};
       FramedStream bad(Protocol::kV2, false, at);
@@ -156,8 +156,8 @@ Framing::Failure failure_of(const Frame& frame, Protocol protocol = Protocol::kV
   return reader.framing().failure();
 }
 
-// From V3 on nobody sends checksums. Where one comes all the same the kernel compares it with the
-// sum over the payload alone.
+// Peers of V3 and later send no checksums. If one comes anyway, the kernel compares it with the sum
+// over the payload alone.
 TEST(SocklndFraming, AChecksumOnV3IsComparedWithThatOfThePayload) {
   for (const Protocol protocol : {Protocol::kV3, Protocol::kV4}) {
     Bytes stream;

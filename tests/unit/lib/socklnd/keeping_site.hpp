@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two LNDs of a router on one scripted driver, and a core that may keep what comes in by the one
-// and sends it on by the other, when a test says so.
+// Two LNDs of a router on one scripted driver, and a core that keeps messages received by one and
+// forwards them by the other on request of the test.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ inline Bytes pattern(std::size_t number, std::size_t length) {
   return bytes;
 }
 
-// Message after message in buffers of three fragments that do not lie side by side.
+// Receives messages in buffers of three fragments that are not adjacent.
 class KeepingCore final : public lnet::LndUpcalls {
  public:
   static constexpr std::uint32_t kSlots = 8;
@@ -50,7 +50,7 @@ class KeepingCore final : public lnet::LndUpcalls {
                           Fragment{{arena, at + 200}, 16000}};
     }
   }
-  // Of the message that came as number so many.
+  // The buffer of the n-th message.
   [[nodiscard]] Bytes target_of(std::size_t number) const {
     Bytes bytes;
     lnet::for_each_piece(in[number].target, [&](const Fragment& piece) {
@@ -107,7 +107,7 @@ class KeepingCore final : public lnet::LndUpcalls {
     const In& message = in[out[transmit.core_state].in];
     return {.keeper = stranger != nullptr ? stranger : message.keeper, .rx = message.rx};
   }
-  // As a router's core: before the buffer goes to somebody else all that was kept is brought.
+  // Like a router's core: all kept payload is fetched before the buffer is reused.
   void on_sent(std::span<const lnet::Completion> burst) override {
     for (const lnet::Completion& completion : burst) {
       Out& message = out[completion.transmit->core_state];
@@ -132,7 +132,7 @@ class KeepingCore final : public lnet::LndUpcalls {
   bool park = false;
   std::uint32_t slop = 0;
   unsigned released = 0;
-  lnet::PayloadKeeper* stranger = nullptr;  // who has it instead, as kept_payload() says
+  lnet::PayloadKeeper* stranger = nullptr;  // the keeper that kept_payload() returns instead
 
  private:
   In& find(lnet::RxHandle rx) {
@@ -163,7 +163,7 @@ class KeepingSite : public testing::Test {
     sender_link.nid = sender;
     hop_link.nid = hop;
   }
-  // All is at home but for what a test has left kept or queued, and that goes home now.
+  // Everything is returned except messages that a test left kept or queued, which end here.
   ~KeepingSite() override {
     near->shut_down();
     far->shut_down();
@@ -209,7 +209,7 @@ class KeepingSite : public testing::Test {
     driver.at(index).written.clear();
     return index;
   }
-  // One from somewhere to a node behind us.
+  // A message to a node behind this one.
   [[nodiscard]] Bytes message(std::size_t number, std::uint32_t length,
                               std::uint64_t cookie = 0) const {
     Bytes out = head(length, cookie);
@@ -233,7 +233,8 @@ class KeepingSite : public testing::Test {
     encode_frame({.type = kFrameNoop, .cookies = {0, cookie}}, std::span(out).first<kFrameBytes>());
     return out;
   }
-  // The usual way here: both are connected, and a message has come whole and is kept.
+  // The usual preparation: both peers are connected, and a message has arrived completely and is
+  // kept.
   void keep_one(std::uint64_t cookie = 0) {
     connect();
     driver.bring(from, message(core.in.size(), kLength, cookie));
@@ -251,7 +252,7 @@ class KeepingSite : public testing::Test {
     EXPECT_EQ(far->send({&transmit, 1}), 1U);
     return made;
   }
-  // What was read before it was kept is there, and not one byte more.
+  // The bytes read before it was kept are there, and not one more.
   [[nodiscard]] bool is_still_away(std::size_t number) const {
     Bytes expected = pattern(number, kLength);
     std::ranges::fill(expected.begin() + (kRead - kHead), expected.end(), std::byte{});
@@ -260,7 +261,7 @@ class KeepingSite : public testing::Test {
   [[nodiscard]] bool is_there(std::size_t number) const {
     return core.target_of(number) == pattern(number, core.in[number].target.length);
   }
-  // The connection it came by goes on at the right byte, and nothing is open.
+  // The connection that received it continues at the right byte, and no message is pending.
   void expect_goes_on() {
     expect_goes_on_here();
     EXPECT_TRUE(far->idle());
@@ -275,7 +276,7 @@ class KeepingSite : public testing::Test {
     EXPECT_TRUE(near->idle());
     EXPECT_NE(near->next_deadline(), Instant::min());
   }
-  // What was kept, the second message, has gone out behind these bytes, from its buffer.
+  // The kept second message was sent after these bytes, from its buffer.
   void expect_brought_behind(Bytes expected) {
     const Bytes second = message(1, kLength);
     expected.insert(expected.end(), second.begin(), second.end());
@@ -295,8 +296,8 @@ class KeepingSite : public testing::Test {
   const lnet::Nid hop = lnet::Nid::of(lnet::NetType::kTcp, 1, 0x0a010002);
   Instant now = Instant{} + std::chrono::hours(1);
   bool far_first = false;
-  std::uint32_t from = 0;  // the stream by which messages come
-  std::uint32_t to = 0;    // to the next hop
+  std::uint32_t from = 0;  // the stream of incoming messages
+  std::uint32_t to = 0;    // the stream to the next hop
   KeepingCore core;
   lnet::PeerLink sender_link;
   lnet::PeerLink hop_link;

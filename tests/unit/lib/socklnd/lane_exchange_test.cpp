@@ -74,7 +74,7 @@ TEST_F(LaneExchanges, ALaneIsOverWhenAllWordsWereHeard) {
   end(4).say(lane, LaneWord::kDial);
   ASSERT_EQ(heard(5).size(), 1U);
   end(4).say(lane, LaneWord::kClose);
-  end(5).report_gone(lane, Errc::kRefused);  // they cross
+  end(5).report_gone(lane, Errc::kRefused);  // the reports cross
   const auto early = heard(4);
   ASSERT_EQ(early.size(), 1U);
   EXPECT_LT(early[0].heard, lane.said);

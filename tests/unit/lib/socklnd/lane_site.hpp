@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes of several shards of one CPT, each the real core over the real TCP LND on simulated
-// streams: what it takes for connections of one peer to lie on several shards.
+// streams: the connections of one peer lie on several shards.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
                                         .extra_links = 4,
                                         .lane_sets = 4,
                                         .messages = 128,
-                                        .receives = 256,  // a quarter is more than the credits
+                                        .receives = 256,  // a quarter exceeds the credits
                                         .descriptors = 512,
                                         .match_entries = 16},
                              .interface_cookie = options.incarnation,
@@ -86,7 +86,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
     EXPECT_TRUE(sides_[0]->driver->listen(address_of(index), 127, {}).has_value());
   }
 
-  // Its peer's connections are here.
+  // Sets the home of a peer.
   void know(unsigned peer, unsigned home) {
     core_->add_peer(nid_of(peer), static_cast<lnet::ShardId>(home));
   }
@@ -98,7 +98,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
                               .handler = this});
     ASSERT_TRUE(attached);
   }
-  // `number` names the bytes that go and where they go to.
+  // `number` selects the bytes to send and their offset at the target.
   void put(unsigned shard, unsigned to, std::uint32_t number, std::uint32_t length,
            bool ack = true) {
     auto& fragments = sources_.emplace_back();
@@ -145,7 +145,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
     }
     return true;
   }
-  // Of what is told to people: how many shards tell of a peer.
+  // The number of shards that report the peer.
   [[nodiscard]] unsigned rows_of(unsigned peer, Instant now) {
     unsigned rows = 0;
     for (SockLnd* const lnd : lnds_) {
@@ -156,7 +156,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
     }
     return rows;
   }
-  // Nothing is on its way: credits are where they belong, and no lane has anything in its books.
+  // No message is in flight: all credits are home, and no lane counts bytes.
   void expect_all_home() {
     for (unsigned shard = 0; shard < shards(); ++shard) {
       lnet::ShardCore& core = core_->shard(shard).core();
@@ -171,7 +171,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
       });
     }
   }
-  // Large messages to the peer take no connection of its home's.
+  // Large messages to the peer avoid connections of its home.
   void shun_home(unsigned peer) {
     const lnet::PeerNi& there = *core_->directory().find(nid_of(peer));
     lnet::ShardCore& core = core_->shard(there.home).core();
@@ -182,7 +182,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
     for (const auto& side : sides_)
       side->shard.ring();
   }
-  // Its interface goes: what the node does on every shard.
+  // Removes the interface on every shard, as the node does.
   void close() {
     for (unsigned i = 0; i < shards(); ++i)
       core_->shard(i).close_port(core_->ni(1));
@@ -263,7 +263,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
   std::vector<std::byte> bytes_;
   ArenaTable arenas_;
   const std::array<Fragment, 1> target_{Fragment{{0, kTargetAt}, kBytes - kTargetAt}};
-  std::deque<std::array<Fragment, 1>> sources_;  // addresses stay
+  std::deque<std::array<Fragment, 1>> sources_;  // stable addresses
   LaneExchange exchange_;
   std::vector<std::unique_ptr<SimShard>> more_;
   std::vector<std::unique_ptr<Side>> sides_;
@@ -273,7 +273,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
   std::vector<std::vector<Arrival>> arrivals_;
 };
 
-// Two of them. The peer's home is another shard on each.
+// Two nodes. The home of the peer is another shard on each.
 class LaneSite {
  public:
   LaneSite(std::uint64_t the_seed, const SimShape& shape, const LaneOptions& options)
@@ -290,7 +290,7 @@ class LaneSite {
 
   bool run(const std::function<bool()>& done, Duration within = std::chrono::minutes(10)) {
     const Instant end = cluster.loop.now() + within;
-    // Of what the test did itself nobody was told. Afterwards shards sleep, and wake one another.
+    // The test's own calls ring no doorbell. Afterwards shards sleep, and wake one another.
     for (const auto& node : nodes) {
       if (node) node->ring();
     }
@@ -310,13 +310,13 @@ class LaneSite {
       });
     });
   }
-  // From one to the other, by all shards in turn, numbered from `first` on.
+  // Messages between the nodes, by all shards in turn, numbered from `first`.
   void exchange(unsigned from, std::uint32_t first, std::uint32_t count, std::uint32_t length) {
     for (std::uint32_t i = first; i < first + count; ++i)
       nodes[from]->put(i % nodes[from]->shards(), 1 - from, i, length);
     nodes[from]->ring();
   }
-  // So that each has all connections.
+  // Establishes all connections.
   void connect() {
     exchange(0, 0, 1, 100);
     ASSERT_TRUE(settle());
@@ -330,7 +330,7 @@ class LaneSite {
   [[nodiscard]] unsigned home(unsigned index) {
     return nodes[index]->core().directory().find(nid_of(1 - index))->home;
   }
-  // Messages of a node that is taken away must have ended.
+  // All messages of a removed node must have ended.
   void restart(unsigned index, const LaneOptions& options) {
     const drivers::HostId host = cluster.shards[index]->host();
     cluster.network.set_present(host, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a home and another shard say to one another when a connection cannot be had there.
+// Notices between a home and another shard when a connection cannot be made there.
 #include "tests/unit/lib/socklnd/scripted_streams.hpp"
 
 namespace plnet::socklnd::lane_words_test {
@@ -23,7 +23,7 @@ class LaneWords : public ::testing::Test {
       turn();
     EXPECT_EQ(exchange.end(0)->lent_to(1), 0U);
   }
-  // Of both. What was said before is heard first.
+  // Turns both. Earlier notices are handled first.
   void turn() {
     for (const unsigned shard : {0U, 1U}) {
       ScriptedLnd& side = shard == 0 ? home : other;
@@ -32,7 +32,7 @@ class LaneWords : public ::testing::Test {
       side.driver.report_closed();
     }
   }
-  // The peer accepts what was dialled last.
+  // The peer accepts the latest outgoing connection.
   void accept(ScriptedLnd& side, ConnectionType type) {
     const auto index = static_cast<std::uint32_t>(side.driver.streams.size() - 1);
     side.driver.connected(index);
@@ -114,7 +114,7 @@ TEST_F(LaneWords, WhatCannotBeAdoptedThereIsDiscardedAndItsSiblingsStay) {
   EXPECT_EQ(other.driver.at(0).written.size(), hello_bytes(Protocol::kV3));
 }
 
-// The home cannot know what has happened meanwhile where the connection is.
+// The home cannot know about events on the connection's shard.
 TEST_F(LaneWords, AnEndAndAWelcomeMayCross) {
   dial_at_home();
   turn();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections of one peer on several shards: who makes them, what goes by them, how they end.
+// Connections of one peer on several shards: their set-up, their messages and their end.
 #include "tests/unit/lib/socklnd/lane_site.hpp"
 
 namespace plnet::socklnd {
@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::uint32_t kLength = 20'000;  // past min_bulk, several segments
+constexpr std::uint32_t kLength = 20'000;  // above min_bulk, several segments
 
 SimShape shape_of(std::uint64_t seed) {
   return seed % 2 == 0 ? SimShape::rough() : SimShape::calm();
@@ -18,7 +18,7 @@ void expect_whole(LaneSite& site, unsigned to, std::uint32_t count) {
     EXPECT_TRUE(site[to].holds(site[1 - to], i, kLength)) << "message " << i;
 }
 
-// Open connections of a shard, those for others included, that only stand for one excluded.
+// The open connections of a shard, without stand-ins.
 std::uint64_t open_on(LaneNode& node, unsigned shard) {
   return node.lnd(shard).count(LndId::kOpen);
 }
@@ -156,17 +156,17 @@ TEST(Lanes, APeerThatIsTakenAwayTakesItsLanesWithIt) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     LaneSite site(seed, shape_of(seed), {.shards = seed % 3 == 0 ? 2U : 4U});
-    if (seed % 4 != 0) site.connect();  // else while they are being made
+    if (seed % 4 != 0) site.connect();  // otherwise the test begins during connection setup
     site.exchange(0, 0, 30, kLength);
     site.exchange(1, 0, 30, kLength);
     site.cluster.loop.run_for(std::chrono::microseconds(seed * 300));
     site[0].core().delete_peer(nid_of(1));
     ASSERT_TRUE(site.run([&] {
-      site[0].ring();  // here the directory waits for shards that sleep, too
+      site[0].ring();  // the directory also waits for shards that sleep
       return site[0].core().quiet();
     }));
     ASSERT_TRUE(site.settle());
-    // And again, as if nothing had been; what the other side still held goes first.
+    // Afterwards it works again; messages that the other side still held end first.
     site.run_for(seconds(5));
     const std::uint64_t failed = site[0].failed;
     site.exchange(0, 0, 30, kLength);
@@ -222,7 +222,7 @@ TEST(Lanes, WhatIsHeardOnALaneIsHeardAndSilenceIsEndedByTheHomeAlone) {
   EXPECT_EQ(keepalives(0, 1 - home) + keepalives(1, 1 - site.home(1)), 0U);
 }
 
-// The message comes by another way than the word that makes its lane.
+// The message arrives by another path than the notice that opens its lane.
 TEST(Lanes, AMessageIsNotGivenUpWhileWordsAboutLanesAreUnheard) {
   const std::array<std::uint16_t, 2> cpts{};
   LaneExchange exchange(cpts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP LND over the simulator's streams, held to the contract of every LND.
+// The TCP LND over the simulator's streams, checked against the LND contract.
 #include "tests/conformance/lnd_conformance.hpp"
 
 #include "tests/unit/lib/socklnd/tcp_site.hpp"
@@ -18,8 +18,8 @@ class TcpRig final : public conformance::LndRig {
   mocks::FakeCore* b() override { return &site_[1].core(); }
   lnet::Lnd& lnd_a() override { return site_[0].lnd(); }
   lnet::Nid nid_b() override { return nid_of(1); }
-  // Asked once a turn while both cores are settled: so it must stay for a while, since nothing says
-  // whether something is on the wire.
+  // Called once a turn while both cores are settled. The wire shows no idle state, so quiet must
+  // last for a while.
   bool quiet() override {
     const bool again = now() == asked_ + std::chrono::microseconds(1);
     asked_ = now();
@@ -43,7 +43,7 @@ class TcpRig final : public conformance::LndRig {
   unsigned quiet_turns_ = 0;
 };
 
-// Small and large messages go by different connections unless all are small.
+// Small and large messages use different connections unless all are small.
 conformance::LndCase make_case(const char* name, const SimShape& shape, bool ends_in_order) {
   const std::int64_t min_bulk = ends_in_order ? INT32_MAX : Tunables{}.min_bulk;
   return {name,

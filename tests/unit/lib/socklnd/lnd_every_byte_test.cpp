@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection may end, fall silent or bring one wrong byte anywhere in what either side says.
-// Whatever happens, each message of ours ends once and everything goes home (~ScriptedLnd).
+// A connection ends, falls silent or delivers one wrong byte anywhere in the bytes of either side.
+// In each case every message of ours ends once and all resources are returned (~ScriptedLnd).
 #include <gtest/gtest.h>
 
 #include "lib/socklnd/checksum.hpp"
@@ -14,7 +14,7 @@ using Id = SockLndCounters::Id;
 
 enum class End : std::uint8_t { kReset, kOrderly, kSilence };
 constexpr End kEnds[] = {End::kReset, End::kOrderly, End::kSilence};
-constexpr Tunables kQuick{.sock_timeout = 4};  // so that silence is found soon
+constexpr Tunables kQuick{.sock_timeout = 4};  // short, so that silence is detected soon
 
 void end(ScriptedLnd& node, std::uint32_t stream, End how) {
   if (how == End::kSilence) return node.pass(seconds(8));
@@ -87,9 +87,9 @@ TEST(SocklndEveryByte, OfTheAnswerToOurHelloMayBeWrong) {
       node.pass(seconds(30));
       ASSERT_EQ(node.core->completions().size(), 1U) << at;
     }
-    // Nobody looks at the destination's NID, pid and incarnation; any incarnation is as good; and
-    // a network's type is a byte, of two.
-    const unsigned version_2 = flip == std::byte{0x01} ? 1 : 0;  // which is welcome, too
+    // The destination's NID, pid and incarnation are not checked; any incarnation is valid; and a
+    // network type has one significant byte of two.
+    const unsigned version_2 = flip == std::byte{0x01} ? 1 : 0;  // which is valid as well
     EXPECT_EQ(accepted, 8U + 4U + 8U + 8U + 1U + version_2);
   }
 }
@@ -140,7 +140,7 @@ TEST(SocklndEveryByte, OfWhatAPeerSaysMayBeWrong) {
   }
 }
 
-// With checksums nothing wrong is delivered, wherever it is.
+// With checksums no wrong data is delivered, wherever the error is.
 TEST(SocklndEveryByte, WithAChecksumIsAsItWasSent) {
   for (const std::byte flip : {std::byte{0x20}, std::byte{0x01}, std::byte{0xff}}) {
     std::size_t all = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the LND tells of its connections and peers.
+// The LND's report of its connections and peers.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -68,7 +68,8 @@ TEST(SockLndFacts, BothSidesTellOfTheSameConnections) {
   }
   EXPECT_EQ(sent, 4U);
   EXPECT_EQ(received, 4U);
-  // Each connection of ours also carried a request and a HELLO, which their acceptor has read.
+  // Each connection of ours also carried a request and a HELLO, which the acceptor of the peer has
+  // read.
   EXPECT_EQ(sent_bytes, received_bytes + ours.size() * (kAcceptorV1Bytes + kHelloNid4Bytes));
 }
 

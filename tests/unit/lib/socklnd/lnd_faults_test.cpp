@@ -51,7 +51,7 @@ TEST(SockLndUnderFaults, EveryMessageEndsOnceAndServiceIsBackWhenTheyAreOver) {
         applied += node->faults_applied();
         node->heal();
       }
-      // Whoever is in back-off tries again after a minute at most.
+      // A reconnect backoff lasts a minute at most.
       const Duration pace = std::exchange(site.pace, seconds(1));
       site.run_for(seconds(130));
       site.pace = pace;

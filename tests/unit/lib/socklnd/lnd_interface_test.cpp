@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of connections that cannot be taken, and of an address that goes and comes back.
+// Connections that cannot be adopted, and an address that is removed and returns.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/socklnd/scripted_streams.hpp"
@@ -82,7 +82,7 @@ void lose_address_and_link(ScriptedLnd& node) {
   node.lnd->set_usable(false);
 }
 
-// Of two reasons one may end before the other.
+// One of two reasons for being down may end before the other.
 TEST(SocklndInterface, AnAddressThatIsBackOnALinkThatIsDownIsNotUp) {
   ScriptedLnd node({});
   const auto states = [&] { return node.core->interface_states(); };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads that were kept in their socket and could not go on from there, or whose connection, peer
-// or message ended meanwhile.
+// Payloads kept in their socket that could not be relayed, or whose connection, peer or message
+// ended meanwhile.
 #include <gtest/gtest.h>
 
 #include "lib/socklnd/checksum.hpp"
@@ -12,7 +12,7 @@ namespace {
 using KeptBrought = KeepingSite;
 using KeptEnd = KeepingSite;
 
-// --- Brought ---
+// --- Fetched ---
 
 TEST_F(KeptBrought, IfTheNextHopsConnectionHasOtherThingsToSend) {
   from = arrive(*near, ConnectionType::kBulkIn);
@@ -86,7 +86,7 @@ TEST_F(KeptBrought, IfAnAcknowledgementGoesFirst) {
   flush();
   keep_one();
   (void)forward(1);
-  flush();  // brings the first, which wants to be acknowledged
+  flush();  // fetches the first, which requests an acknowledgement
   Bytes expected = noop(kCookie);
   const Bytes second = message(1, kLength);
   expected.insert(expected.end(), second.begin(), second.end());
@@ -116,7 +116,7 @@ TEST_F(KeptBrought, IfNobodyHasTakenItByTheTurnThatFollows) {
   expect_counts(0, 1);
 }
 
-// It is handed over, but in this turn its keeper is served first.
+// It is handed over, but its keeper is served first in this turn.
 TEST_F(KeptBrought, IfItIsHandedOverATurnLate) {
   for (const bool order : {false, true}) {
     far_first = order;
@@ -192,11 +192,11 @@ TEST_F(KeptBrought, OnlyByTheHandleOfWhatIsKept) {
   expect_counts(0, 1);
 }
 
-// --- Ends while it is kept ---
+// --- Ends while kept ---
 
 TEST_F(KeptEnd, BySomebodyWhoReleasesThePeer) {
   keep_one(kCookie);
-  const auto bind = [&] {  // a link comes with what is sent to the peer
+  const auto bind = [&] {  // sending to the peer creates a link
     lnet::Transmit* const transmit = &core.make_forward(0, sender_link).transmit;
     transmit->kept = false;
     transmit->header.payload_length = 0;
@@ -273,7 +273,7 @@ TEST_F(KeptEnd, OfItsStreamIsToldWhenItIsOut) {
   expect_counts(1, 1);
 }
 
-// Acknowledgements that do not get out keep us from reading on; not from learning of the end.
+// Acknowledgements that cannot be sent stop reading, but the end of the stream is still noticed.
 TEST_F(KeptEnd, OfItsStreamIsToldThoughTooManyAcknowledgementsWait) {
   for (const bool ends : {false, true}) {
     connect();
@@ -302,15 +302,15 @@ TEST_F(KeptEnd, OfItsStreamIsToldThoughTooManyAcknowledgementsWait) {
   expect_counts(2, 0);
 }
 
-// Those of a sibling fill it up meanwhile, though nothing is read from it; its own finds room
-// still.
+// Those of a sibling fill the queue meanwhile, although nothing is read from it; the stream's own
+// still finds room.
 TEST_F(KeptEnd, OfThePayloadWhoseConnectionHasAllAcknowledgementsOfASibling) {
   connect();
   const std::uint32_t control = arrive(*near, ConnectionType::kControl);
-  // What is kept has its buffer for itself until the core has used all others.
+  // A kept payload has its buffer to itself until the core has used all others.
   constexpr unsigned kSince = KeepingCore::kSlots - 1;
   for (const bool relay : {false, true}) {
-    driver.bring(control, message(core.in.size(), 0, 1));  // the ring begins elsewhere
+    driver.bring(control, message(core.in.size(), 0, 1));  // the ring begins at another position
     turn();
     driver.at(from).written.clear();
     driver.at(to).written.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads that are kept in their socket: what is awaited, and what is relayed to the next hop. All
-// bytes are right, and the connection that they came by goes on at the right one.
+// Payloads that are kept in their socket: awaiting them, and relaying them to the next hop. All
+// bytes are correct, and the receiving connection continues at the right one.
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 using KeptAwait = KeepingSite;
 using KeptRelay = KeepingSite;
 
-// --- What is awaited ---
+// --- Awaited payload ---
 
 TEST_F(KeptAwait, TheRestOfALargePayloadIfItMayBeKept) {
   from = arrive(*near, ConnectionType::kBulkIn);
@@ -66,7 +66,7 @@ TEST_F(KeptAwait, NothingIfNoneIsWanted) {
   expect_goes_on();
 }
 
-// Somebody has to look at it.
+// The payload must be read for the checksum.
 TEST_F(KeptAwait, NothingThatHasAChecksum) {
   for (const Protocol protocol : {Protocol::kV2, Protocol::kV3}) {
     from = arrive(*near, ConnectionType::kBulkIn, protocol);
@@ -154,7 +154,7 @@ TEST_F(KeptAwait, OfWhatTheDriverDoesNotWaitForAnyLonger) {
   keep_one();
 }
 
-// A driver that tells it late does no harm.
+// A driver that reports it late does no harm.
 TEST_F(KeptAwait, WordOfAMessageThatHasEndedIsIgnored) {
   from = arrive(*near, ConnectionType::kBulkIn);
   const Bytes whole = message(0, kLength);
@@ -178,7 +178,7 @@ TEST_F(KeptAwait, WordOfAMessageThatHasEndedIsIgnored) {
   EXPECT_EQ(core.in[2].kept, 0U);
   near->resume(core.in[2].rx, core.decision_of(2));
   flush();
-  near->release_peer(sender_link);  // not bound: nothing happens
+  near->release_peer(sender_link);  // not bound: no effect
   driver.at(from).broken = Errc::kReset;
   turn();
   driver.tell_awaited(from);
@@ -212,7 +212,7 @@ TEST_F(KeptAwait, TheNetworksEndIsHeardOf) {
   EXPECT_TRUE(near->idle());
 }
 
-// --- Relayed ---
+// --- Relayed payload ---
 
 TEST_F(KeptRelay, GoesToTheNextHopAsItIs) {
   keep_one(kCookie);
@@ -260,7 +260,7 @@ TEST_F(KeptRelay, OneAfterTheOther) {
   expect_goes_on();
 }
 
-// The message is over, however it was, and nothing is awaited on its connection.
+// The message has ended in either way, and its connection awaits nothing.
 TEST_F(KeptRelay, AndSilenceForMinutesAfterThat) {
   for (const bool relayed : {true, false}) {
     SCOPED_TRACE(relayed);
@@ -304,7 +304,7 @@ TEST_F(KeptRelay, WhatFollowsOnTheWireWaitsInTheSocket) {
   expect_goes_on();
 }
 
-// Of those of one turn the first is relayed, and the others go right behind it.
+// Of those in one turn the first is relayed, and the others follow it directly.
 TEST_F(KeptRelay, TheFirstOfSeveral) {
   const auto other = arrive(*near, ConnectionType::kControl);
   from = arrive(*near, ConnectionType::kBulkIn);
@@ -327,7 +327,7 @@ TEST_F(KeptRelay, TheFirstOfSeveral) {
   expect_counts(1, 1);
 }
 
-// A connection of type "any", or a router that sends back.
+// A connection of type "any", or a router that sends back to the source.
 TEST_F(KeptRelay, BackToWhereItCameFrom) {
   from = to = arrive(*far, ConnectionType::kControl);
   driver.bring(from, message(0, kLength, kCookie));
@@ -343,7 +343,7 @@ TEST_F(KeptRelay, BackToWhereItCameFrom) {
   EXPECT_TRUE(far->idle());
 }
 
-// Wherever the next hop's connection stops taking.
+// At every position where the next hop's connection stops accepting.
 TEST_F(KeptRelay, ThatComesShortIsEndedFromTheBuffer) {
   constexpr std::size_t kAll = kHead + kLength;
   std::uint64_t brought = 0;
@@ -365,7 +365,7 @@ TEST_F(KeptRelay, ThatComesShortIsEndedFromTheBuffer) {
     EXPECT_EQ(is_still_away(number), cut == kAll);
     EXPECT_FALSE(driver.at(from).holding || driver.at(from).paused);
     EXPECT_EQ(std::exchange(driver.at(from).next_read_max, 0), cut == kAll ? 4096U : 0U);
-    if (cut < kAll) {  // what of it has gone already nobody needs any more
+    if (cut < kAll) {  // the part that was sent is not needed any more
       const Bytes rest = core.target_of(number);
       const std::size_t gone = cut > kRead ? cut - kHead : 0;
       const Bytes expected = pattern(number, kLength);

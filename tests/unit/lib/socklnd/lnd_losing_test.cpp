@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is on its way to a peer, and who is told, when connections of it go.
+// Messages to a peer, and notifications, when connections to it are lost.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/socklnd/keeping_site.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 class Losing : public KeepingSite {
  protected:
-  // Another process of the node that `sender` is; of one pid, or ours and one more.
+  // Another process on the node `sender`, with another pid.
   std::uint32_t arrive_as(std::uint32_t pid) {
     Arrival arrival{.local = near_nid, .peer = {sender, pid}, .type = ConnectionType::kAny};
     arrival.hello = {.protocol = Protocol::kV3, .source = sender, .source_incarnation = 7};
@@ -33,8 +33,8 @@ class Losing : public KeepingSite {
   }
 };
 
-// All of a peer's go with the first one, in its next turn. What they had taken until then would be
-// lost, though it was told of as sent.
+// All connections of a peer end with the first one, in the next turn. Data that they accepted until
+// then would be lost although it was reported as sent.
 TEST_F(Losing, ASiblingThatGoesTooTakesNothingMore) {
   hear_one();
   const std::uint32_t first = arrive(*far, ConnectionType::kBulkOut);
@@ -54,7 +54,7 @@ TEST_F(Losing, ANidIsReleasedBehindTheLastOfItsProcesses) {
   (void)arrive(*near, ConnectionType::kControl);
   bind();
   turn();
-  (void)arrive_as(lnet::kLustrePid + 1);  // nothing has bound it to the link
+  (void)arrive_as(lnet::kLustrePid + 1);  // not bound to the link
   near->release_peer(sender_link);
   flush();
   const std::size_t before = driver.streams.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages in and out, connections that come and go, parked messages, acknowledgements and payloads
-// that are kept cost no heap.
+// Messages in and out, connections that are opened and closed, parked messages, acknowledgements
+// and kept payloads allocate nothing.
 #include <array>
 #include <memory>
 
@@ -16,7 +16,7 @@ using lnet::Nid;
 using testrig::heap_calls_of;
 using testrig::HeapCalls;
 
-// Takes every third message later, drops every fourth, and counts.
+// Parks every third message, drops every fourth, and counts.
 class PlainCore final : public lnet::LndUpcalls {
  public:
   explicit PlainCore(const lnet::Payload& target) : target_(target) {}
@@ -38,7 +38,7 @@ class PlainCore final : public lnet::LndUpcalls {
             .length = length,
             .may_keep = may_keep};
   }
-  // Brings the first, and leaves the others to the LND.
+  // Fetches the first, and leaves the others to the LND.
   void on_kept(lnet::RxHandle rx, lnet::PayloadKeeper& keeper) override {
     if (kept++ == 0) keeper.bring(rx);
   }
@@ -148,7 +148,7 @@ class SocklndNoAllocation : public testing::Test {
 };
 
 TEST_F(SocklndNoAllocation, TheOperatorsAreCounted) {
-  std::unique_ptr<Bytes> kept;  // a compiler may leave out what nobody sees
+  std::unique_ptr<Bytes> kept;  // a compiler may remove an unused allocation
   EXPECT_GT(heap_calls_of([&] { kept = std::make_unique<Bytes>(10); }).news, 0U);
 }
 
@@ -176,13 +176,13 @@ TEST_F(SocklndNoAllocation, MessagesBothWaysCostNoHeap) {
 TEST_F(SocklndNoAllocation, PayloadsThatAreKeptCostNoHeap) {
   const auto stream = arrive(ConnectionType::kBulkIn, Protocol::kV3);
   driver.relays = true;
-  driver.read_bytes_max = 0;  // staged by the script, which would cost heap
+  driver.read_bytes_max = 0;  // the script stages bytes, which would allocate
   driver.at(stream).written.reserve(1U << 20U);
   driver.at(stream).inbox.reserve(2 * in.size());
   constexpr std::size_t kHead = kFrameBytes + lnet::kHeaderNid4Bytes;
   core->may_keep = true;
   const HeapCalls calls = heap_calls_of([&] {
-    for (unsigned i = 0; i < 1000; ++i) {  // fewer in a turn than acknowledgements may wait
+    for (unsigned i = 0; i < 1000; ++i) {  // fewer in a turn than acknowledgements that may wait
       core->offered = 0;                   // neither parked nor dropped
       driver.say(stream, std::span(in).first(kHead));
       core->kept = i % 20 == 0 ? 1 : 0;
@@ -201,7 +201,7 @@ TEST_F(SocklndNoAllocation, ConnectionsThatComeAndGoCostNoHeap) {
   (void)arrive(ConnectionType::kControl, Protocol::kV3);
   driver.end(0, Errc::kClosed);
   turn();
-  // What the script keeps of a stream is its own.
+  // The script's own records of a stream do not count.
   driver.keep_nothing = true;
   const HeapCalls calls = heap_calls_of([&] {
     for (unsigned i = 0; i < 300; ++i) {

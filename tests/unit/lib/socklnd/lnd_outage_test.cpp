@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that lead nowhere are closed: the interface stays down, the peer's TCP does not
-// answer, a payload comes too slowly.
+// Dead connections are closed: the interface stays down, the peer's TCP does not answer, or a
+// payload is too slow.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class PatientLnd : public ScriptedLnd {
 
 constexpr LndPatience kShort{.down_grace = seconds(1), .silence_max = seconds(5)};
 
-// A message that waits on a connection of which the socket is full, behind one that it has begun.
+// A message that waits on a connection with a full socket, behind one in progress.
 std::uint32_t fill(PatientLnd& node) {
   const std::uint32_t stream = node.arrive(ConnectionType::kBulkOut);
   (void)node.arrive(ConnectionType::kControl);
@@ -152,7 +152,7 @@ TEST(SocklndSilence, OneThatSaysThatItIsDownHasLessTime) {
   node.core->link(node.peer).status = nullptr;
 }
 
-// A payload of 9000 bytes that comes at some pace; until it is there or its connection is closed.
+// A payload of 9000 bytes at some rate, until it is complete or its connection is closed.
 void drip(PatientLnd& node, std::size_t bytes_a_second) {
   const std::uint32_t stream = node.arrive(ConnectionType::kBulkIn);
   const Bytes whole = node.message(0, 9000);

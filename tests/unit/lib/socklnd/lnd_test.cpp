@@ -99,7 +99,7 @@ TEST(SockLnd, ResetsAtAnyByteLoseNoMessageTwice) {
         exchange(site, from, (from + 1 + round % 2) % 3, 25);
       site.run_for(seconds(2));
     }
-    // What was lost on the way is not sent again: that is the core's affair.
+    // Lost messages are not sent again by the LND; the core decides about that.
     ASSERT_TRUE(site.settle());
     site.expect_no_breach();
     for (unsigned i = 0; i < 3; ++i) {
@@ -112,7 +112,7 @@ TEST(SockLnd, ResetsAtAnyByteLoseNoMessageTwice) {
   EXPECT_GT(resets, 60U);
 }
 
-// Nothing that a peer does to its connections says anything of our interface.
+// Nothing that a peer does to its connections affects the state of our interface.
 TEST(SockLnd, ResetsAreNoLocalFailureAndWhatHasNotLeftArrivesNowhere) {
   unsigned unsent = 0;
   for (std::uint64_t seed = 1; seed <= mocks::seeds_of(60); ++seed) {
@@ -150,7 +150,7 @@ TEST(SockLnd, AfterARestartTheFirstAttemptIsRefusedAndTheSecondWorks) {
     ASSERT_TRUE(site.settle());
     site.run_for(seconds(2));
     site.restart(1, {});
-    exchange(site, 1, 0, 10);  // node 0 still holds connections that nobody has ended
+    exchange(site, 1, 0, 10);  // node 0 still holds the old connections
     ASSERT_TRUE(site.settle());
     EXPECT_EQ(site[1].core().tally().failed, 0U);
     EXPECT_EQ(site[0].core().tally().puts, 10U);
@@ -211,7 +211,7 @@ TEST(SockLnd, AHalfOpenPeerIsFoundOutByWhoSends) {
   site.expect_no_breach();
 }
 
-// Our own TCP takes each of them, and nobody acknowledges one.
+// Our own TCP accepts each of them, and none is acknowledged.
 TEST(SockLnd, ATrickleToAHalfOpenPeerFindsItOutToo) {
   SimShape patient = SimShape::calm();
   patient.stream.retransmits_max = 1'000'000;
@@ -258,7 +258,8 @@ TEST(SockLnd, SilenceBringsAKeepalive) {
   EXPECT_EQ(site[0].count(LndId::kOpen), 3U);
 }
 
-// That one's TCP takes them is a sign of life too: else they would come every ten seconds.
+// Acceptance of keepalives by the peer's TCP is a sign of life as well; otherwise they would be
+// sent every ten seconds.
 TEST(SockLnd, InALongSilenceKeepalivesAreFarBetween) {
   TcpSite site(1, SimShape::calm(), 2);
   NodeOptions silent;
@@ -320,7 +321,7 @@ TEST(SockLnd, ASecureAcceptorRefusesAnUnprivilegedNode) {
 
 TEST(SockLnd, AThousandPeers) {
   constexpr unsigned kPeers = 1000;
-  // All in the same millisecond: with a backlog of 127 the last would still be asking after a
+  // All in the same millisecond: with a backlog of 127 the last would still be waiting after a
   // minute.
   NodeOptions options{.core_bytes = 1U << 20U};
   options.lnd.peers_max = kPeers + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each tunable does to an LND, one at a time.
+// The effect of each tunable on an LND, one at a time.
 #include <gtest/gtest.h>
 
 #include "lib/socklnd/checksum.hpp"
@@ -100,7 +100,7 @@ TEST(SocklndTunableEffects, AMessageThatWasBegunKeepsItsChecksumWhateverIsSetMea
   }
 }
 
-// As a running kernel's does each time when somebody writes 1 to it.
+// As in a running kernel each time that a user writes 1 to it.
 TEST(SocklndTunableEffects, InjectCsumErrorThatIsSetAgainSpoilsOneMore) {
   ScriptedLnd node({.enable_csum = 1}, Protocol::kV2);
   (void)node.arrive(ConnectionType::kControl);
@@ -115,7 +115,7 @@ TEST(SocklndTunableEffects, InjectCsumErrorThatIsSetAgainSpoilsOneMore) {
   }
 }
 
-// The kernel's rule of who carries an acknowledgement.
+// The kernel's rule for the connection that carries an acknowledgement.
 TEST(SocklndTunableEffects, NonblkZcackSendsAcknowledgementsWhereNoDataGoes) {
   for (const auto& [nonblocking, protocol, on_bulk] : {std::tuple{1, Protocol::kV3, true},
                                                        {0, Protocol::kV3, false},
@@ -157,7 +157,7 @@ TEST(SocklndTunableEffects, AcknowledgementsStayWhereTheRequestCameFromIfThereIs
 }
 
 // More requests than acknowledgements can wait, from two connections, while nothing can be sent:
-// each stops being read in turn, and all are acknowledged once in the end.
+// both stop being read in turn, and all requests are acknowledged once in the end.
 TEST(SocklndTunableEffects, ReadingStopsWhenAcknowledgementsCannotBeSent) {
   ScriptedLnd node({});
   const auto control = node.arrive(ConnectionType::kControl);
@@ -205,7 +205,7 @@ TEST(SocklndTunableEffects, EagerAckAnswersMessagesOnTheTypesInItsPattern) {
 TEST(SocklndTunableEffects, KeepaliveIsTheSilenceAfterWhichANoopGoesOut) {
   for (const auto& [silence, sent] :
        {std::pair<std::int64_t, unsigned>{0, 0}, {30, 1}, {15, 2}, {60, 0}}) {
-    ScriptedLnd node({.sock_timeout = 4, .keepalive = silence});  // looked at every second
+    ScriptedLnd node({.sock_timeout = 4, .keepalive = silence});  // checked every second
     const auto stream = node.arrive(ConnectionType::kBulkIn);
     node.pass(seconds(41));
     EXPECT_EQ(node.driver.at(stream).written.size(), sent * kFrameBytes) << silence;
@@ -281,7 +281,7 @@ TEST(SocklndTunableEffects, SockTimeoutIsHowLongASendMayStandStill) {
     node.core->put(node.peer, 10, false);
     node.pass(seconds(timeout - 1));
     EXPECT_FALSE(node.driver.at(stream).closing);
-    // Looked at four times in a timeout, and what TCP had taken before moved when first looked at.
+    // Checked four times in a timeout, and TCP made progress before the first check.
     node.pass(seconds(1 + timeout / 2 + 1));
     EXPECT_EQ(node.lnd->count(Id::kClosedTxStuck), 1U);
   }

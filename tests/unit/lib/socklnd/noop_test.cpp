@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NOOPs that are cut anywhere: what was begun is ended as it was begun.
+// NOOPs that are cut anywhere: a frame in progress is completed unchanged.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/socklnd/scripted_streams.hpp"
@@ -20,7 +20,7 @@ Frame noop(std::uint64_t cookie) {
   return {.type = kFrameNoop, .cookies = {0, cookie}};
 }
 
-// The tail of one NOOP behind the head of another acknowledges something else.
+// The tail of one NOOP behind the head of another would acknowledge something else.
 TEST(SocklndNoops, AKeepaliveThatWasBegunIsEndedBeforeAnAcknowledgement) {
   for (std::size_t cut = 1; cut < kFrameBytes; ++cut) {
     ScriptedLnd node({.sock_timeout = 8});

@@ -15,7 +15,7 @@ using lnet::Transmit;
 
 constexpr std::size_t kHead = kFrameBytes + lnet::kHeaderNid4Bytes;
 
-// Messages whose payloads lie in an arena, in fragments of 100 bytes from the back to the front.
+// Messages with payloads in an arena, in fragments of 100 bytes from the back to the front.
 class OutgoingTest : public testing::Test {
  protected:
   OutgoingTest() : bytes_(1U << 20U) {

@@ -23,7 +23,7 @@ Bytes named(std::string_view name) {
   return {};
 }
 
-// In pieces of a size, with more behind it. Returns what was taken.
+// Feeds the bytes in pieces of a size, with more behind them. Returns the number taken.
 template <class Reader>
 std::size_t feed(Reader& reader, const Bytes& bytes, std::size_t piece) {
   std::size_t used = 0;

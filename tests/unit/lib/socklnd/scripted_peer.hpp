@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer of a site's node that answers HELLOs as a case wants it: other versions, other types,
-// other incarnations. What it has accepted it reads on.
+// A peer of a site's node that answers HELLOs as a case wants: other versions, types or
+// incarnations. It keeps reading accepted connections.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@ namespace plnet::socklnd {
 
 class ScriptedPeer final : public StreamEvents {
  public:
-  // What to answer; of type kNone: the connection is closed after it.
+  // The answer; of type kNone: the connection is closed after it.
   using Answer = std::function<Hello(const Hello& theirs)>;
 
-  // In the place of a node that the site has taken away.
+  // Replaces a node that was removed from the site.
   ScriptedPeer(TcpSite& site, unsigned host, Answer answer)
       : shard_(site.cluster.network, site.cluster.shards[host]->host(), {}, 1, 7000 + host),
         nid_(nid_of(host)),
@@ -28,7 +28,7 @@ class ScriptedPeer final : public StreamEvents {
     PLNET_CHECK(driver_->listen(address_of(host), 8, {}).has_value(), "nobody else listens");
   }
 
-  // The kernel's way to say yes.
+  // The accepting reply of a kernel.
   [[nodiscard]] Hello accepting(const Hello& theirs, Protocol protocol) const {
     Hello hello{.protocol = protocol, .source = nid_, .destination = theirs.source};
     hello.source_incarnation = incarnation;
@@ -40,7 +40,7 @@ class ScriptedPeer final : public StreamEvents {
     hello.type = static_cast<std::int32_t>(ConnectionType::kNone);
     return hello;
   }
-  // Of all that was accepted.
+  // The messages of all accepted connections.
   [[nodiscard]] std::vector<FramedMessage> messages() const {
     std::vector<FramedMessage> all;
     for (const auto& link : links_) {
@@ -83,7 +83,7 @@ class ScriptedPeer final : public StreamEvents {
   void on_closed(StreamId, Errc, std::uint64_t) override { ++closed; }
 
   std::uint64_t incarnation = 77;
-  std::vector<Hello> hellos;  // all that came
+  std::vector<Hello> hellos;  // all received ones
   unsigned closed = 0;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream driver that does what a test says, and one LND on it: what was written and with which
-// options, writes that take so many bytes and no more, bytes that come when the test wants them.
-// With `relays` it also has what await(), relay() and fetch() need: bytes that lie in their stream
-// until they are read.
+// A stream driver under the control of a test, and one LND on it: it records written bytes and
+// options, limits writes to a number of bytes, and delivers bytes when the test wants. With
+// `relays` it also supports await(), relay() and fetch(): bytes stay in their stream until they are
+// read.
 #pragma once
 
 #include <string>
@@ -31,12 +31,12 @@ class ScriptedStreams final : public StreamDriver {
     Errc cause = Errc::kClosed;
     unsigned acknowledged_now = 0;
     StreamProgress progress{};
-    // With `relays`.
+    // Used with `relays`.
     Bytes inbox;  // arrived and not read
     std::size_t awaited = 0;
     std::size_t next_read_max = 0;
     bool holding = false;
-    std::optional<Errc> broken;  // the network has ended it: told when that may be told
+    std::optional<Errc> broken;  // the network ended it; reported when allowed
   };
 
   explicit ScriptedStreams(StreamEvents& events) : events_(events) {}
@@ -47,37 +47,37 @@ class ScriptedStreams final : public StreamDriver {
     streams[index].room = bytes;
     events_.on_writable(id(index));
   }
-  // Through the staging buffer, as long as it is read.
+  // Delivers through the staging buffer while the stream is read.
   std::size_t say(std::uint32_t index, std::span<const std::byte> bytes) {
     return events_.on_bytes(id(index), 0, bytes);
   }
   void connected(std::uint32_t index) { events_.on_connected(id(index), {}); }
-  // As the network or the peer ends it.
+  // Ends the stream like the network or the peer.
   void end(std::uint32_t index, Errc cause) {
     if (std::exchange(streams[index].ended, true)) return;
     streams[index].closing = false;
     events_.on_closed(id(index), cause, 0);
   }
-  // What poll() would tell of those that were closed.
+  // Reports closed streams like poll().
   void report_closed() {
     for (std::uint32_t i = 0; i < streams.size(); ++i) {
       if (streams[i].closing) end(i, streams[i].cause);
     }
   }
 
-  // Arrives, and is read as far as it is wanted now.
+  // Bytes arrive and are read as far as they are wanted now.
   void bring(std::uint32_t index, std::span<const std::byte> bytes) {
     Bytes& inbox = streams[index].inbox;
     inbox.insert(inbox.end(), bytes.begin(), bytes.end());
     serve(index);
   }
-  // As a poll does.
+  // Serves all streams like a poll.
   void serve_all() {
     for (std::uint32_t i = 0; i < streams.size(); ++i)
       serve(i);
     report_closed();
   }
-  // The system can or will not wait for what is awaited.
+  // The system stops waiting for the awaited bytes.
   void lose_patience(std::uint32_t index) {
     streams[index].awaited = 0;
     serve(index);
@@ -176,9 +176,9 @@ class ScriptedStreams final : public StreamDriver {
   bool local = true;
   bool keep_nothing = false;
   bool relays = false;
-  bool detaches = false;  // arrived bytes go along
+  bool detaches = false;  // arrived bytes move along
   unsigned awaits = 0;
-  std::size_t read_bytes_max = SIZE_MAX;  // by one read, of those that come by bring()
+  std::size_t read_bytes_max = SIZE_MAX;  // by one read, of bytes from bring()
 
  private:
   static Bytes::iterator at_of(Bytes& bytes, std::size_t at) {
@@ -230,7 +230,7 @@ struct LndPatience {
   std::uint32_t payload_rate_min = 0;
 };
 
-// One LND. `peer` has connected to it on a stream for each type that was asked for.
+// One LND. `peer` has connected to it with a stream for each requested type.
 class ScriptedLnd {
  public:
   static constexpr std::uint64_t kCoreBytes = 1U << 16U;
@@ -261,7 +261,7 @@ class ScriptedLnd {
     lnd = std::make_unique<SockLnd>(config, *core, switch_);
     core->attach(*lnd);
   }
-  // Everything ends, once, and goes home.
+  // Everything ends once and returns its resources.
   ~ScriptedLnd() {
     lnd->shut_down();
     for (unsigned i = 0; i < 3; ++i) {
@@ -279,14 +279,14 @@ class ScriptedLnd {
     now += later;
     core->turn(now);
   }
-  // In steps, so that nothing is found late.
+  // Advances time in steps, so that deadlines are noticed promptly.
   void pass(Duration time) {
     for (const Instant end = now + time; now < end;) {
       turn(std::chrono::milliseconds(250));
       driver.report_closed();
     }
   }
-  // The peer's connection, as we see its type; our HELLO is taken away. Returns its index.
+  // The peer connects with a type, as this side names it; our HELLO is removed. Returns the index.
   std::uint32_t arrive(ConnectionType type) {
     Arrival arrival{.local = ours, .peer = {peer}, .type = type};
     arrival.hello = {.protocol = protocol, .source = peer, .source_incarnation = 7};
@@ -297,7 +297,7 @@ class ScriptedLnd {
     driver.at(index).written.clear();
     return index;
   }
-  // What the peer says to our HELLO when it accepts.
+  // The peer's accepting answer to our HELLO.
   [[nodiscard]] Bytes reply(ConnectionType as_we_see_it) const {
     Hello hello{.protocol = protocol, .source = peer, .destination = ours, .source_incarnation = 7};
     hello.type = static_cast<std::int32_t>(*inverted(static_cast<std::int32_t>(as_we_see_it)));

@@ -20,8 +20,7 @@ lnet::Nid nid_of(std::uint32_t number) {
   return lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a000001 + number);
 }
 
-// While messages of an NI that is replaced are under way, its LND and that of the new one are
-// there, both by the same NID.
+// While an NI with messages in flight is replaced, two LNDs exist with the same NID.
 class ShardInboxOfTwo : public ::testing::Test {
  protected:
   ShardInboxOfTwo() {
@@ -64,7 +63,7 @@ TEST_F(ShardInboxOfTwo, WhatComesComesToTheOneThatStays) {
   auto stays = lnd(2, core_);
   EXPECT_EQ(inbox_.lnd(ours_), stays.get());
   EXPECT_EQ(inbox_.lnd(nid_of(1)), nullptr);
-  driver_.refuse_adopt = Errc::kNoMemory;  // it is only asked who would
+  driver_.refuse_adopt = Errc::kNoMemory;  // this only asks which LND would take it
   inbox_.bring({.local = ours_, .peer = {nid_of(1)}});
   EXPECT_EQ(inbox_.take_arrivals(4, 4), 1U);
   EXPECT_EQ(stays->count(SockLndCounters::Id::kRefusedAdopt), 1U);
@@ -75,7 +74,7 @@ TEST_F(ShardInboxOfTwo, WhatComesComesToTheOneThatStays) {
   EXPECT_EQ(inbox_.lnd(ours_), nullptr);
 }
 
-// A lane names its connections by their places in one of the two.
+// A lane names its connections by their positions in one of the two.
 TEST_F(ShardInboxOfTwo, WordsAboutLanesGoToTheOneThatHasThem) {
   LaneEnd& elsewhere = *exchange_.end(0);
   inbox_.set_lanes(exchange_.end(1));
@@ -100,7 +99,7 @@ TEST_F(ShardInboxOfTwo, WordsAboutLanesGoToTheOneThatHasThem) {
   ASSERT_NE(stays->peer({nid_of(2)}), nullptr);
   EXPECT_EQ(former->peer({nid_of(2)}), nullptr);
   ASSERT_EQ(driver_.streams.size(), 2U);
-  EXPECT_EQ(old_one->at_lane, new_one->at_lane);  // which is why it matters
+  EXPECT_EQ(old_one->at_lane, new_one->at_lane);  // hence the lane must go to the right one
   elsewhere.say(*old_one, LaneWord::kClose, Errc::kShutdown);
   EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
   EXPECT_TRUE(driver_.at(0).closing);
@@ -115,7 +114,7 @@ TEST_F(ShardInboxOfTwo, WordsAboutLanesGoToTheOneThatHasThem) {
     elsewhere.give(*note.lane);
   });
   EXPECT_EQ(gone, 2U);
-  // An interface that is not here yet.
+  // An interface that does not exist here yet.
   elsewhere.say(*lane_of(3, 3), LaneWord::kDial);
   EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
   EXPECT_EQ(driver_.streams.size(), 2U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody who speaks bytes, in front of a node of a site, and the bytes that begin a connection.
+// A raw byte peer of a site's node, and the bytes that open a connection.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace plnet::socklnd {
 
 using Bytes = std::vector<std::byte>;
 
-// One connection of the host that a site keeps free; what comes back is kept.
+// One connection of the host that a site keeps free; it records received bytes.
 class Stranger final : public StreamEvents {
  public:
   Stranger(TcpSite& site, unsigned host, bool privileged = true,
@@ -33,7 +33,7 @@ class Stranger final : public StreamEvents {
     EXPECT_EQ(driver_->write(stream_, piece), bytes.size());
   }
   void leave() { driver_->close(stream_, Errc::kShutdown); }
-  // Until the other side is done with us.
+  // Runs until the other side has closed the connection.
   [[nodiscard]] bool is_closed_within(Duration time) {
     return site_.run([this] { return closed; }, time);
   }

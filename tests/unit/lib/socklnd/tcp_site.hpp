@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes of the real TCP LND on simulated streams, each with a core that holds it to its contract.
+// Nodes of the real TCP LND on simulated streams, each with a core that checks the LND contract.
 #pragma once
 
 #include <algorithm>
@@ -53,9 +53,9 @@ struct NodeOptions {
   AcceptorConfig acceptor;
   bool ipv6 = false;                           // large NIDs, hence V4
   const drivers::FaultPlan* faults = nullptr;  // between the LND and its streams
-  bool two_shards = false;  // the acceptor on one, the peers at home on the other
+  bool two_shards = false;                     // acceptor on one, peers at home on the other
   unsigned backlog = listen_backlog({});
-  lnet::Nid shut_out = lnet::Nid::any();  // not let in; any: nobody
+  lnet::Nid shut_out = lnet::Nid::any();  // refused by the gate; any: none
   unsigned park_percent = 0;
   unsigned drop_percent = 0;
   bool check_bytes = true;
@@ -107,7 +107,7 @@ class TcpNode final : public PeerHomes {
     EXPECT_TRUE(door_->driver->listen(address, options.backlog, {}).has_value());
   }
 
-  unsigned later = 0;  // so often there is no room yet
+  unsigned later = 0;  // asks the core to retry this often
 
   [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
   [[nodiscard]] mocks::FakeCore& core() { return *core_; }
@@ -116,14 +116,14 @@ class TcpNode final : public PeerHomes {
   [[nodiscard]] std::uint64_t count(LndId id) const { return lnd_->count(id); }
   [[nodiscard]] std::uint64_t count(AcceptorId id) const { return acceptor_->count(id); }
   [[nodiscard]] drivers::SimStreamDriver& driver() { return *door_->driver; }
-  // Of all faults that were asked for.
+  // The faults applied, of all kinds.
   [[nodiscard]] std::uint64_t faults_applied() const {
     const auto of = [](const auto& side) {
       return side && side->faults ? side->faults->judge().applied() : 0;
     };
     return of(door_) + of(home_side_);
   }
-  // Nothing goes wrong from now on.
+  // Stops all faults.
   void heal() {
     for (Side* const side : {door_.get(), home_side_.get()}) {
       if (side != nullptr && side->faults) {
@@ -234,7 +234,7 @@ class TcpSite {
       if (node) node->ring();
     }
   }
-  // Rings everybody now and then, since a core that parks a message counts turns.
+  // Rings all nodes regularly, since a core that parks a message counts turns.
   bool run(const std::function<bool()>& done, Duration within = std::chrono::minutes(10)) {
     const Instant end = cluster.loop.now() + within;
     while (cluster.loop.now() < end) {
@@ -247,7 +247,7 @@ class TcpSite {
   void run_for(Duration span) {
     (void)run([] { return false; }, span);
   }
-  // Everything has ended, and nothing is on its way: so it stays for a while.
+  // All messages have ended, nothing is in flight, and this state lasts for a while.
   bool settle(Duration within = std::chrono::minutes(10)) {
     unsigned quiet = 0;
     return run(
@@ -270,7 +270,7 @@ class TcpSite {
       EXPECT_EQ(tally.accepted, tally.sent + tally.failed + tally.cancelled);
     }
   }
-  // Power off, nobody is told, and on again: the host has its address and no node.
+  // Power failure without notice, and power on again: the host has its address but no node.
   void take_away(unsigned index) {
     const drivers::HostId host = cluster.shards[index]->host();
     cluster.network.set_present(host, false);
@@ -297,7 +297,7 @@ class TcpSite {
   unsigned restarts_ = 0;
 };
 
-// So many of both kinds, of sizes on both sides of min_bulk.
+// This many messages of both kinds, of sizes on both sides of min_bulk.
 inline void exchange(TcpSite& site, unsigned from, unsigned to, unsigned count) {
   mocks::FakeCore& core = site[from].core();
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -11,14 +11,14 @@ namespace {
 
 using std::chrono::seconds;
 
-// Where each tunable acts. A test of this room or of the one that is named shows it.
+// The layer that each tunable affects. A test in this folder or in the named file shows the effect.
 enum class Acts : std::uint8_t {
   kLnd,       // lnd_tunables_test.cpp
   kSocket,    // SocketOptionsFollow, below
   kPeers,     // the tests of connections and pauses, below
   kAcceptor,  // acceptor_test.cpp, tcp_host.cpp
-  kNi,        // tcp_driver.cpp: an NI's own, unless it has its own
-  kNowhere,   // taken from configurations, and its help begins with "ignored"
+  kNi,        // tcp_driver.cpp: an NI's own value, unless set for it
+  kNowhere,   // accepted in configurations; its help begins with "ignored"
 };
 struct Row {
   std::string_view name;
@@ -28,7 +28,7 @@ struct Row {
   Acts acts;
 };
 constexpr std::int64_t kInt = 2147483647;
-constexpr std::int64_t kSeconds = 2147483;  // that fit in milliseconds into an int
+constexpr std::int64_t kSeconds = 2147483;  // the most that fits into an int in milliseconds
 // lustre-release v2_17_0 socklnd_modparams.c, acceptor.c: names and defaults.
 constexpr Row kKernel[] = {
     {"accept_port", 988, 1, 65535, Acts::kLnd},

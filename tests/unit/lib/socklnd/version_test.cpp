@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that speak another version than we do, and interfaces whose NIDs only V4 can carry.
+// Peers of other protocol versions, and interfaces whose NIDs only V4 can carry.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/socklnd/scripted_peer.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Node 0 is real, host 1 says what a case wants.
+// Node 0 is real; host 1 answers as a case wants.
 class SocklndVersion : public testing::Test {
  protected:
   SocklndVersion() : site(1, SimShape::calm(), 2) { site.take_away(1); }
@@ -41,7 +41,7 @@ TEST_F(SocklndVersion, APeerThatSpeaksOnlyV2IsSpokenToInV2) {
   for (const std::uint32_t length : {0U, 100U, 5000U})
     put(length);
   ASSERT_TRUE(site.settle());
-  site.run_for(seconds(100));  // keepalives are for later versions
+  site.run_for(seconds(100));  // keepalives exist in later versions only
   EXPECT_EQ(versions(), (std::vector{Protocol::kV3, Protocol::kV2, Protocol::kV2, Protocol::kV2}));
   EXPECT_EQ(site[0].count(LndId::kAttemptVersion), 1U);
   EXPECT_EQ(seen().open, (std::array<std::uint16_t, 4>{0, 1, 1, 1}));
@@ -52,7 +52,7 @@ TEST_F(SocklndVersion, APeerThatSpeaksOnlyV2IsSpokenToInV2) {
   site.expect_no_breach();
 }
 
-// The kernel takes the version of a reply for that of the connection.
+// The kernel takes the version of the reply for the connection.
 TEST_F(SocklndVersion, AReplyThatAcceptsInAnotherVersionIsTaken) {
   answer([this](const Hello& theirs) { return peer->accepting(theirs, Protocol::kV2); });
   put(100);
@@ -116,7 +116,7 @@ TEST_F(SocklndVersion, ARefusalThatTellsOfARestartEndsWhatWasBefore) {
   EXPECT_EQ(seen().incarnation, peer->incarnation);
 }
 
-// One that answers is there, whatever was before.
+// A peer that answers is alive, even after failures.
 TEST_F(SocklndVersion, AMessageWaitsForWhoSaysLater) {
   bool silent = true;
   bool refused = false;
@@ -192,7 +192,7 @@ TEST(SocklndLargeNids, ARestartIsNoticed) {
   EXPECT_EQ(site[1].core().tally().failed, 0U);
 }
 
-// A NID of 20 bytes does not fit into their HELLO: it would be an answer from nobody.
+// A NID of 20 bytes does not fit into their HELLO, so an answer would have no source.
 TEST(SocklndLargeNids, WhoeverComesWithAnOlderHelloIsToldOurVersion) {
   for (const Protocol protocol : {Protocol::kV2, Protocol::kV3}) {
     TcpSite site(1, SimShape::calm(), 2, {.ipv6 = true});
@@ -211,7 +211,7 @@ TEST(SocklndLargeNids, WhoeverComesWithAnOlderHelloIsToldOurVersion) {
   }
 }
 
-// The kernel asks the socket which version to begin with, not the interface.
+// The kernel chooses the first version by the socket, not by the interface.
 TEST(SocklndLargeNids, AnIpv4InterfaceCallsALargeNidInV4) {
   TcpSite site(1, SimShape::calm(), 2, {.ipv6 = true});
   site.restart(0, {});
@@ -220,7 +220,7 @@ TEST(SocklndLargeNids, AnIpv4InterfaceCallsALargeNidInV4) {
   EXPECT_EQ(site[0].core().tally().failed + site[0].core().tally().sent, 1U);
 }
 
-// Ours does not fit into what they speak, so there is no version to meet in.
+// Our NID does not fit into the peer's version, so there is no common version.
 TEST(SocklndLargeNids, APeerOfTheOtherFamilyThatAnswersInAnOlderVersionHasFailed) {
   for (const Protocol protocol : {Protocol::kV2, Protocol::kV3}) {
     for (const bool refuses : {true, false}) {
@@ -229,7 +229,7 @@ TEST(SocklndLargeNids, APeerOfTheOtherFamilyThatAnswersInAnOlderVersionHasFailed
       site.take_away(1);
       ScriptedPeer peer(site, 1, [&](const Hello& theirs) {
         Hello hello = refuses ? peer.refusing(theirs, protocol) : peer.accepting(theirs, protocol);
-        hello.destination = nid_of(0);  // whatever they make of it
+        hello.destination = nid_of(0);  // as it understood the request
         return hello;
       });
       site[0].core().put(nid_of(1), 10, false);
@@ -238,7 +238,7 @@ TEST(SocklndLargeNids, APeerOfTheOtherFamilyThatAnswersInAnOlderVersionHasFailed
       EXPECT_EQ(site[0].count(LndId::kOpenedByUs), 0U);
       EXPECT_EQ(site[0].core().tally().failed, 1U);
       ASSERT_EQ(peer.hellos.size(), 1U);
-      site.run_for(seconds(100));  // it may have been given another system meanwhile
+      site.run_for(seconds(100));  // it may have another system by now
       site[0].core().put(nid_of(1), 10, false);
       ASSERT_TRUE(site.settle());
       ASSERT_EQ(peer.hellos.size(), 2U);

@@ -18,7 +18,7 @@ using vectors::Bytes;
 constexpr Nid kA = Nid::of(lnet::NetType::kTcp, 0, 0xc0a8010a);
 constexpr Nid kB = Nid::of(lnet::NetType::kTcp, 0, 0xc0a80114);
 
-// The worked example of a connection of 2.17, byte by byte.
+// The example of a connection of 2.17, byte by byte.
 TEST(SocklndWire, AConnectionOpensAsAKernelOpensIt) {
   std::array<std::byte, kAcceptorV2Bytes> request{};
   ASSERT_EQ(encode_acceptor_request(kB, request), 16U);

@@ -60,7 +60,7 @@ TEST(SocklndVectors, AcceptorRequests) {
   EXPECT_TRUE(found);
 }
 
-// The layout, whatever is in it.
+// The layout with any contents.
 template <class Wire>
 void expect_layout(const Json& vector, Wire wire) {
   wire.magic = word(vector, "magic");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Capture files for tests: read whole, records kept.
+// Capture files for tests: a file is read completely and its records are kept.
 #pragma once
 
 #include <deque>
@@ -38,7 +38,7 @@ inline std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Empty and an expectation that failed, if the file is broken.
+// A broken file gives no records and a failed expectation.
 inline void read(std::string_view file, Kept& kept, CaptureSource::Options options = {}) {
   CaptureReader reader;
   CaptureSource source(kept, std::move(options));

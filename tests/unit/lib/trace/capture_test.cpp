@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Capture files: those of kernel peers, ours, and what is wrong with others.
+// Capture files: those of kernel peers, our own, and errors in others.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -73,7 +73,7 @@ TEST(TraceCapture, ReadsKernelsOfRoce) {
     EXPECT_EQ(one.record.header.source.type, static_cast<std::uint8_t>(lnet::NetType::kO2ib));
 }
 
-// The same message whatever was lost: with segments missing, others are still found.
+// With segments missing, other messages are still found and unchanged.
 TEST(TraceCapture, GoesOnBehindLosses) {
   const auto file = capture_files::shared("kernel-2.17-tcp.pcap");
   if (!file) GTEST_SKIP() << "no captures of kernels beside the tree";
@@ -105,7 +105,7 @@ TEST(TraceCapture, SnapLengthCutsPayloads) {
   }
 }
 
-// A pcap file with its words in the other order.
+// A pcap file in the other byte order.
 TEST(TraceCapture, ReadsEitherByteOrder) {
   const auto file = capture_files::shared("kernel-2.17-tcp.pcap");
   if (!file) GTEST_SKIP() << "no captures of kernels beside the tree";
@@ -181,7 +181,7 @@ TEST(TraceCapture, SyntheticTcpIsReadBack) {
   std::string file;
   for (std::uint64_t i = 0; i < 5; ++i) {
     Record record = records::put({.portal = 6, .match_bits = i, .time_ns = i}, payload);
-    if (i % 2 == 1) {  // nearly all of it was not captured
+    if (i % 2 == 1) {  // most of it was not captured
       record.payload = record.payload.first(64);
       record.header.captured = 64;
     }
@@ -245,7 +245,7 @@ struct Framed : FramedSink {
   }
 };
 
-// An immediate message in two packets of a queue pair; the sender claims more than a buffer holds.
+// An immediate message in two packets of a queue pair; it claims more bytes than a buffer holds.
 TEST(TraceCapture, RoceMessagesAreBounded) {
   constexpr std::size_t kPacket = 60'000;
   Bytes message(kPacket);

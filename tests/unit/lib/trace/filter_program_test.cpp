@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs of filters, run by librte_bpf: they must mean the same as the expressions.
+// Programs of filters, run by librte_bpf: their results must equal those of the expressions.
 #include <array>
 #include <string>
 #include <utility>
@@ -15,7 +15,8 @@
 namespace plnet::trace::filter_program_test {
 namespace {
 
-// Random filters over random inputs; most values come from a few, so that terms are often true.
+// Random filters over random inputs; most values come from a small set, so that terms are often
+// true.
 class Maker {
  public:
   explicit Maker(std::uint64_t seed) : random_(seed) {}
@@ -88,7 +89,7 @@ class Maker {
   Random random_;
 };
 
-// The words that a node fills in for wanted messages only.
+// Overwrites the words that a node fills in for matching messages only.
 void spoil_rest(FilterInput& input) {
   auto* const bytes = reinterpret_cast<unsigned char*>(&input.record);
   for (std::size_t at = 0; at < sizeof input.record; ++at) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters as text and what they mean.
+// Filters as text, and their meaning.
 #include <array>
 #include <string>
 

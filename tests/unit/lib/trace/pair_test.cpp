@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests find their replies and their bulk, also on a router that sees all of it twice.
+// Requests are matched with their replies and bulk data, also on a router that sees everything
+// twice.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -117,7 +118,7 @@ TEST_F(TracePair, FetchedBulkCountsItsReply) {
   const Bytes write = records::payload_of("ptlrpc", "request.4/real/ost-write-resent");
   add(records::put({.portal = 6, .match_bits = kXid, .time_ns = 1}, write));
   const lnet::WireHandle handle{0x11, 0x22};
-  // Match bits of a resend: those of the body.
+  // The match bits of a resend are those in the body.
   const auto get = add(records::get({.source = kServer,
                                      .destination = kClient,
                                      .portal = 8,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records from a shard to readers: whole, in order, or counted as lost.
+// Records from a shard to readers: complete, in order, or counted as lost.
 #include "lib/trace/record/ring.hpp"
 
 #include <cstdlib>
@@ -111,7 +111,7 @@ TEST(TraceRing, ShowsRecordsWhenTheyArePublished) {
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->header.interface, 7);
   EXPECT_TRUE(is_whole(*record));
-  // A long turn is shown in parts.
+  // A long turn is published in parts.
   for (std::uint64_t i = 0; i < 200; ++i)
     EXPECT_TRUE(writer.append(numbered(i), 0, {}));
   EXPECT_TRUE(reader.next().value().has_value());
@@ -177,7 +177,7 @@ TEST(TraceRing, ReaderRefusesNonsense) {
   EXPECT_FALSE(RingReader::attach(memory.span().first(memory.size - 8)).has_value());
   auto reader = RingReader::attach(memory.span()).value();
   EXPECT_TRUE(writer.write(numbered(1), {}));
-  // Whatever a broken writer leaves there, the reader ends or gives up.
+  // After any corruption by a writer, the reader ends or gives up.
   Random random(3);
   for (int round = 0; round < 2000; ++round) {
     for (std::size_t i = 0; i < 64; ++i)

@@ -196,7 +196,7 @@ TEST(TraceRpc, ReadsWithinPlainFlavor) {
   EXPECT_EQ(rpc.job(), "cp.1000");
 }
 
-// Whatever was captured: all that is read is the same as in the whole.
+// Captures cut at any length: every value that is read equals that of the whole.
 TEST(TraceRpc, AnyLengthGivesNoOtherValues) {
   for (const Json& vector : all()) {
     if (!vector["struct"].get<std::string>().starts_with("request.")) continue;

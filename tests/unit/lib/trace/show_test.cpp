@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Outputs: the lines that the talk about LNet tracing showed, JSON, summaries and charts.
+// Outputs: the lines shown in the talk about LNet tracing, JSON, summaries and charts.
 #include <array>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claims about messages.
+// Counts of messages and exchanges.
 #include "lib/trace/show/tally.hpp"
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace plnet::trace::tally_test {
 namespace {
 
-// Five requests and their replies, 100 us, 200 us, … later; the last one failed.
+// Five requests and their replies after 100 us, 200 us, …; the last one failed.
 void add_pings(Tally& tally) {
   const auto request = records::payload_of("ptlrpc", "request.1/real/obd-ping");
   PairUp pairs;

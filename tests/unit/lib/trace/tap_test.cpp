@@ -21,7 +21,7 @@ using lnet::TapWay;
 constexpr std::size_t kRing = kRingBytesMin;
 const auto kOurs = lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a0000fe);
 
-// As a program that a node runs: it reads no other words of a record.
+// Like a program on a node: it reads only the words filled in for it.
 class BriefFilter final : public RecordFilter {
  public:
   explicit BriefFilter(Expression expression) : filter_(std::move(expression)) {}
@@ -73,7 +73,7 @@ class TapTest : public testing::Test {
  protected:
   TapTest() { (void)arenas_.add({.base = memory_.data(), .size = memory_.size()}).value(); }
 
-  // The payload lies in pieces of that size, one behind the other with a gap.
+  // The payload lies in pieces of that size with gaps between them.
   lnet::Payload place(std::span<const std::byte> bytes, std::size_t piece) {
     fragments_.clear();
     std::uint64_t at = 0;

@@ -16,7 +16,7 @@ namespace {
 
 using Program = std::vector<BpfInstruction>;
 
-// The header for programs in C says the same as ours.
+// The header for C programs has the same layout as FilterInput.
 #define PLNET_SAME(theirs, ours) \
   static_assert(offsetof(lnetdump_message, theirs) == offsetof(FilterInput, ours))
 static_assert(sizeof(lnetdump_message) == sizeof(FilterInput));

@@ -11,7 +11,7 @@
 namespace plnet::node::lnet_admin_test {
 namespace {
 
-// Else a link that changes after the look and before the system is listened to is missed.
+// Otherwise a link change between the first look and the start of listening is missed.
 TEST(FollowLinks, TheSystemIsListenedToBeforeTheFirstLook) {
   const ManualClock clock;
   auto loop = runtime::EventLoop::create(clock);

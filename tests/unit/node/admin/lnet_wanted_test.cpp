@@ -29,7 +29,7 @@ lnet::NiConfig tcp_ni() {
   return {.nid = nid("192.0.2.1@tcp")};
 }
 
-// As an export of the running node has it: what is in force.
+// An NI as an export of the running node shows it: the values in force.
 lnet::NiConfig exported(const lnet::NodeConfig& running, std::size_t cpts) {
   lnet::NiConfig ni = running.nets[0].nis[0];
   const NiResolver resolver(only_tcp(), running, nullptr, nullptr);
@@ -83,14 +83,14 @@ TEST(LnetWanted, AnNiThatComesToSomethingElseIsAnother) {
   })) << "its timeout is that of before, while the NI's own follows the option";
 }
 
-// The link was quicker when the NI was made: today an automatic number comes to one.
+// The link was faster when the NI was made: today the automatic number is one.
 class LnetWantedOfLinks : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::vector<lnet::LndTunable> in_force{{"conns_per_peer", std::int64_t{4}}};
     open_.hosts()[0]->note_in_force(now_.nets[0].nis[0], in_force);
   }
-  // Its NI, as an export has it, with so many connections.
+  // Its NI as in an export, with this many connections.
   [[nodiscard]] bool stays_with(std::int64_t connections) const {
     lnet::NodeConfig wanted = with(exported(now_, 1));
     auto& tunables = wanted.nets[0].nis[0].lnd_tunables;
@@ -122,7 +122,7 @@ TEST_F(LnetWantedOfLinks, WhoeverStillFollowsTheLinkStays) {
   EXPECT_TRUE(stays(wanted)) << "an option changes live";
 }
 
-// Nothing of what is there goes down for what could not stay.
+// Existing NIs do not go down for a configuration that would be undone.
 TEST(LnetWanted, ARouteByANetworkThatIsNotThereIsRefusedBeforehand) {
   lnet::NodeConfig wanted = with(tcp_ni());
   const lnet::NetId far = lnet::make_net(lnet::NetType::kO2ib);

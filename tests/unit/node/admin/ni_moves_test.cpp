@@ -24,7 +24,7 @@ Outcome<void> shared_by_eight(const NodeConfig& config) {
   return check_kfi_sharing(config, [](const std::string&) { return 8U; });
 }
 
-// kfi on cxi0 and cxi1, tcp, a route and peers by each.
+// kfi on cxi0 and cxi1, tcp, and a route and peers through each.
 NodeConfig config_of(bool second) {
   NodeConfig config;
   config.nets.push_back({.net = on_kfi(1).net()});

@@ -24,14 +24,14 @@ TEST(PeerChanges, APeerThatCannotBeMadeWholeIsNotMadeAtAll) {
   LnetStep add_first = delete_peer_step(first);
   LnetStep add_second = delete_peer_step(second);
   EXPECT_EQ(add_first.undo(*still.node).value(), Progress::kDone);
-  EXPECT_FALSE(add_second.undo(*still.node));  // the NID is the first one's
+  EXPECT_FALSE(add_second.undo(*still.node));  // the NID belongs to the first one
   auto& directory = still.node->coordinator().directory();
   EXPECT_EQ(directory.peer_of(nid_of("10.0.0.7@tcp")), nullptr);
   ASSERT_NE(directory.peer_of(nid_of("10.0.0.6@tcp")), nullptr);
   EXPECT_EQ(directory.peer_of(nid_of("10.0.0.6@tcp"))->primary, nid_of("10.0.0.5@tcp"));
 }
 
-// Its second NID was another's, which nobody here lets go of.
+// Its second NID belongs to another peer, whose shards never release it here.
 TEST(PeerChanges, APeerHalfMadeWhenTimeRunsOutIsTakenBack) {
   StillNode still;
   ManualClock clock;
@@ -54,7 +54,7 @@ TEST(PeerChanges, APeerHalfMadeWhenTimeRunsOutIsTakenBack) {
   EXPECT_EQ(directory.peer_of(peer.primary), nullptr);
 }
 
-// What it is known to have besides is not what was asked for.
+// NIDs found by discovery are kept beside the listed ones.
 TEST(PeerChanges, APeerThatIsKnownHasWhatIsListed) {
   StillNode still;
   auto& coordinator = still.node->coordinator();
@@ -62,7 +62,7 @@ TEST(PeerChanges, APeerThatIsKnownHasWhatIsListed) {
   const std::vector all{nid_of("10.0.0.5@tcp"), nid_of("10.0.0.6@tcp"), nid_of("10.0.0.7@tcp")};
   ASSERT_EQ(add_peer_step({.primary = all[0], .nids = all}).act(*still.node).value(),
             Progress::kDone);
-  // As if it had been discovered.
+  // Makes the peer a discovered one.
   const lnet::PeerRecord& known = *coordinator.directory().peer_of(all[0]);
   const_cast<lnet::PeerRecord&>(known).drop_state(lnet::kPeerConfigured);
   const lnet::PeerNi* const first = at("10.0.0.5@tcp");
@@ -79,7 +79,7 @@ TEST(PeerChanges, APeerThatIsKnownHasWhatIsListed) {
   EXPECT_EQ(at("10.0.0.6@tcp"), second);
 }
 
-// More of them than there is room for what each step replaces.
+// More peers than the number of replaced objects that may wait for release.
 TEST(PeerChanges, AtAStartNobodyTurnsAndThereIsRoomYet) {
   StillNode still;
   ManualClock clock;

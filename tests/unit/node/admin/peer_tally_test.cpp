@@ -33,7 +33,7 @@ class SinkMaker final : public lnet::LndMaker {
   Random random_{1};
 };
 
-// A node on one network, that stands still unless it is told.
+// A node on one network that turns only on request.
 class PeerTallyTest : public ::testing::Test {
  protected:
   void build(const lnet::NiTunables& tunables = {}, std::size_t peers = 8) {
@@ -52,7 +52,7 @@ class PeerTallyTest : public ::testing::Test {
       ASSERT_TRUE(node_->coordinator().add_peer(nids.front(), more, true));
     }
   }
-  // Until what has begun is with the network, which swallows it.
+  // Turns until started messages are with the network, which drops them.
   void turn(Instant now) {
     for (unsigned i = 0; i < 8 * kShards; ++i) {
       lnet::Shard& shard = node_->shard(i % kShards);
@@ -63,7 +63,7 @@ class PeerTallyTest : public ::testing::Test {
     }
   }
   lnet::PeerNi& ni(const lnet::Nid& nid) { return *node_->coordinator().peers().find(nid); }
-  // Of a client: what the shard has given it, and what is left of that.
+  // The credits of a client: granted by the shard, free, and the minimum.
   void forwards(unsigned shard, std::int32_t credits_max, std::int32_t credits,
                 std::int32_t credits_min) {
     lnet::ClientCredits& client = node_->shard(shard).core().peers.get(ni(kServer))->client;

@@ -11,7 +11,7 @@
 namespace plnet::node::route_reports_test {
 namespace {
 
-// `route del` takes any of them for the gateway.
+// `route del` accepts any of them as the gateway.
 TEST(RouteReports, ANodeHasAllOfItsNids) {
   const lnet::Nid one = lnet::Nid::of(lnet::NetType::kTcp, 0, 1);
   const lnet::Nid other = lnet::Nid::of(lnet::NetType::kTcp, 1, 1);

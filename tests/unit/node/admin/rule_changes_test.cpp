@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fault and access rules of a configuration, carried out and taken back.
+// Fault and access rules of a configuration, applied and undone.
 #include <memory>
 #include <vector>
 
@@ -30,7 +30,7 @@ struct RuleChanges : testing::Test {
   std::unique_ptr<lnet::Node> node = std::make_unique<lnet::Node>(small.setup);
   lnet::NodeConfig now;
 
-  // True: it went through, and is what there is now.
+  // True: the change succeeded and is in force.
   bool change_to(const lnet::NodeConfig& wanted, bool fails_late = false) {
     std::vector<LnetStep> steps;
     plan_faults(now, wanted, steps);

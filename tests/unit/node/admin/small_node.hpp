@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the smallest LNet node is made of, with its memory.
+// The parts and the memory of the smallest LNet node.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace plnet::node {
 
 struct SmallNode {
-  // One CPT for each shard, or for all.
+  // One CPT for each shard, or one for all.
   explicit SmallNode(unsigned shards, std::size_t messages, bool one_cpt = false) : bells(shards) {
     setup.cpt_of_shard.clear();
     for (unsigned i = 0; i < shards; ++i) {
@@ -50,7 +50,7 @@ struct SmallNode {
   lnet::NodeSetup setup;
 };
 
-// A node that nobody turns: steps are called with it.
+// A node that is never turned: steps run on it directly.
 struct StillNode {
   SmallNode small{1, 8};
   std::unique_ptr<lnet::Node> node = std::make_unique<lnet::Node>(small.setup);

@@ -15,7 +15,7 @@ lnet::NetId net(const char* text) {
   return lnet::parse_net(text).value();
 }
 
-// Before a node starts, with these options of modules.
+// Resolves before a node starts, with these module options.
 Outcome<ResolvedNi> resolve_ni(lnet::NetId net, const NiConfig& ni, std::size_t cpts,
                                std::vector<lnet::ModuleOption> options = {}) {
   const lnet::NodeConfig config{.module_options = std::move(options)};

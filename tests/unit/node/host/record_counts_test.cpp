@@ -26,7 +26,7 @@ TEST(RecordCounts, ANodeOfItsOwnHasThoseOfItsShards) {
   }
 }
 
-// One next hop that takes nothing holds half of the buffers, and a record of each kind with each.
+// One next hop that accepts nothing holds half of the buffers, with a record of each kind for each.
 TEST(RecordCounts, ARouterHasOneOfEachKindForAllThatItsBuffersCanHold) {
   for (const unsigned shards : {1U, 3U, 64U}) {
     for (const lnet::BuffersConfig& buffers :

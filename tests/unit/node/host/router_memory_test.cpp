@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kGib = 1U << 30U;
 
-// A CPT with so many shards on each of these NUMA nodes.
+// A CPT with several shards on each of these NUMA nodes.
 runtime::CptPlan plan_on(const std::vector<unsigned>& nodes, std::size_t shards) {
   runtime::CptPlan plan;
   for (const unsigned node : nodes) {

@@ -26,7 +26,7 @@ TEST(UselessOption, SaysWhy) {
     EXPECT_EQ(why(name), "") << name;
 }
 
-// Each table of an LND names its own options without effect.
+// The table of each LND names the LND's options without effect.
 TEST(UselessOption, IsEachThatItsLndIgnores) {
   const auto check = [](std::string_view module, const auto& table) {
     for (const auto& info : table) {

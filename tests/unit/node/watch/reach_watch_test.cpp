@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that are lost and come back: log lines, and warnings of `status`.
+// Peers that are lost and return: log lines, and warnings of `status`.
 #include "node/watch/reach_watch.hpp"
 
 #include <algorithm>

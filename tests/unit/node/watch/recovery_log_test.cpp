@@ -31,7 +31,7 @@ class RecoveryLogTest : public testing::Test {
       all.push_back(Nid::of(lnet::NetType::kTcp, 0, 0x0a000000 + i));
     return all;
   }
-  // A second each; returns the seconds with a line.
+  // Advances by one second each; returns the seconds with a log line.
   std::vector<int> pass(int count, const lnet::RecoveryReport& report) {
     std::vector<int> spoken;
     for (int i = 0; i < count; ++i) {
@@ -73,7 +73,7 @@ TEST_F(RecoveryLogTest, SpeaksLessAndLessOften) {
   EXPECT_EQ(pass(1, {.local = nids(1), .peers = nids(1)}), std::vector{0}) << "both count alone";
 }
 
-// An NI that comes and goes is no news each time.
+// An NI that flaps is not logged each time.
 TEST_F(RecoveryLogTest, DoesNotRepeatWhatFlaps) {
   std::size_t lines = 0;
   for (int i = 0; i < 29; ++i)

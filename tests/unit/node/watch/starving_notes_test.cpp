@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A router with few buffers of a page between clients and three servers: what grows, what does not,
-// and what is in the log.
+// A router with few one-page buffers between clients and three servers: pools that grow or not, and
+// log lines.
 #include "node/watch/starving_notes.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class StarvingRouter : public testing::Test {
     ASSERT_TRUE(log);
     log_ = std::move(*log);
   }
-  // Each client sends to its server, which takes all after a while.
+  // Each client sends to its server, which accepts everything after a while.
   void traffic() {
     for (std::uint32_t i = 0; i < kPeers; ++i)
       (void)rig_->forward(ForwardRig::client(10 + i), ForwardRig::server(30 + i % 3), 10,
@@ -107,7 +107,7 @@ TEST_F(StarvingRouter, StaysAsItWasSetAndSaysWhatChangesThat) {
   EXPECT_TRUE(board_.list()[0].most.starts_with("0.0.0.30@tcp1 (")) << board_.list()[0].most;
 }
 
-// One of the clients sends more than it has credits for, the others do not.
+// One of the clients exceeds its credits, the others do not.
 TEST_F(StarvingRouter, NamesTheClientThatWaits) {
   start(false);
   for (std::uint32_t i = 0; i < 4; ++i)

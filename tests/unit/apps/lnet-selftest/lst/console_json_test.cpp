@@ -10,7 +10,7 @@
 namespace plnet::lst::console_json_test {
 namespace {
 
-// Over the socket and back: the same words again.
+// Encodes and decodes: the result is the same.
 template <class T>
 std::string there_and_back(const T& value) {
   const Json json = Json::parse(to_json(value).dump());
@@ -42,7 +42,7 @@ TEST(ConsoleJson, ResultsOfTransactions) {
   EXPECT_EQ(lnet::text_of(read->nodes[1].id), "12345-10.0.0.1@o2ib3");
   EXPECT_EQ(std::get<selftest::StatSeen>(read->nodes[1].seen).lnet.send_length, ~0ULL);
   EXPECT_TRUE(std::holds_alternative<std::monostate>(read->nodes[0].seen));
-  // Counts of failures are no refusal of the command.
+  // Failure counts do not refuse the command.
   EXPECT_FALSE(refusal_of(to_json(result)).has_value());
 }
 

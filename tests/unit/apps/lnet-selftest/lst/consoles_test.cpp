@@ -63,7 +63,7 @@ TEST(Consoles, AQueryIsWaitedForAsLongAsNodesAreGiven) {
 TEST(Consoles, APlaceForASession) {
   EXPECT_EQ(place_of(console_for({}, 7, "")), "start one");
   EXPECT_EQ(place_of(console_for({idle("a")}, 7, "")), "a.sock");
-  // It says that there is one already, unless it is forced.
+  // It reports an existing session unless the command is forced.
   EXPECT_EQ(place_of(console_for({with_session("a", 8)}, 7, "")), "a.sock");
   EXPECT_EQ(place_of(console_for({idle("a"), with_session("lst-7", 7, true)}, 7, "")),
             "lst-7.sock");

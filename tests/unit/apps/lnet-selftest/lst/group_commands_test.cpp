@@ -50,7 +50,7 @@ TEST_F(GroupCommands, AGroupOfNobodyGoesAgain) {
             "create session RPC failed on 12345-10.0.0.1@tcp: Connection timed out\n"
             "operation create session failed on 12345-10.0.0.2@tcp: Device or resource busy\n"
             "No nodes added successfully, deleting group g\n");
-  EXPECT_EQ(asked.size(), 3U);  // what comes after a failure is not tried
+  EXPECT_EQ(asked.size(), 3U);  // commands after a failure are not tried
 }
 
 TEST_F(GroupCommands, OtherFeaturesAreExplained) {

@@ -75,7 +75,7 @@ TEST(Rates, FailuresAndOtherNodes) {
   after.nodes[2].refused = true;
   auto rates = rates_between(before, after, false);
   EXPECT_EQ(rates.nodes, 1U);
-  EXPECT_EQ(rates.failed, 3U);  // and one that has not turned
+  EXPECT_EQ(rates.failed, 3U);  // including one whose pollers have not turned
   EXPECT_FALSE(rates.changed);
 
   after = sample({{1000, 1}, {1000, 2}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lst with a console that answers what a test says, and files that it can read.
+// lst with a console whose answers a test sets, and with files that it can read.
 #pragma once
 
 #include <cstdio>
@@ -41,7 +41,7 @@ class ShellTest : public testing::Test {
     };
     shell.now = [this] { return clock; };
   }
-  // What the next one like it is answered, and the last of them from then on.
+  // The answers to the next commands of this verb, in order; the last one repeats.
   void answer(const std::string& verb, Shell::Asked with) {
     console["lst " + verb].push_back(std::move(with));
   }
@@ -65,7 +65,7 @@ class ShellTest : public testing::Test {
     return {
         .id = node(number), .state = selftest::NodeState::kBusy, .status = status, .refused = true};
   }
-  // With the counts that its nodes come to.
+  // A result with the counts of its nodes.
   static selftest::TransactionResult result_of(std::vector<selftest::NodeResult> nodes) {
     selftest::TransactionResult result;
     result.features = 1;

@@ -75,7 +75,7 @@ TEST(TestWords, EveryParameterInEitherCase) {
   EXPECT_EQ(brw({"s=4k"}).length, 4096U);
   EXPECT_EQ(brw({"SIZE=8K"}).length, 8192U);
   EXPECT_EQ(brw({"size=0x1000"}).length, 4096U);
-  EXPECT_EQ(brw({"size=1"}).length, 1U);  // the console judges that
+  EXPECT_EQ(brw({"size=1"}).length, 1U);  // the console checks the value
   EXPECT_EQ(brw({"off=16"}).client_offset, 16U);
   EXPECT_EQ(brw({"off=16"}).server_offset, 16U);
 }

@@ -80,7 +80,7 @@ class FakeDesk final : public Desk {
     const auto past = static_cast<std::uint32_t>(ms.count());
     return stat_of(
         {{.running_ms = past,
-          // A console on the node sends some, too.
+          // A console on the same node also sends some.
           .rpcs = pace > 0 ? static_cast<std::uint32_t>(pace * past / 1000 + past / 50) : past / 10,
           .sent_bytes = (std::uint64_t{past} * 10 << 20) / 1000,
           .brw_errors = brw_errors}});
@@ -91,7 +91,7 @@ class FakeDesk final : public Desk {
 
   std::vector<std::string> asked;
   std::map<std::string, lst::Refusal, std::less<>> refuse;
-  std::map<std::string, int, std::less<>> fails_on;  // on a node
+  std::map<std::string, int, std::less<>> fails_on;  // the verb fails on a node
   int refuse_session = 0;
   unsigned drains = 2;
   unsigned sessions = 0;
@@ -102,7 +102,7 @@ class FakeDesk final : public Desk {
   Duration run_takes{};
   Instant running_since;
   Instant latency_since;
-  Duration warm_for{};  // before the last measurement began
+  Duration warm_for{};  // before the last measurement
   unsigned floors = 0;
   double pace = 0;
   double capable = 41'000;  // requests a second
@@ -142,7 +142,7 @@ class SelftestConductor : public ::testing::Test {
     plan_.repeats = 2;
     EXPECT_TRUE(finish_plan(plan_));
   }
-  // Until it is over, or `until` says so.
+  // Runs until the conductor has finished or `until` returns true.
   template <class Until>
   void conduct(Conductor& conductor, Until until) {
     for (unsigned steps = 0; steps < 1000 && !conductor.over() && !until(); ++steps) {
@@ -170,7 +170,7 @@ TEST_F(SelftestConductor, GoesThroughAllOfAPlan) {
   EXPECT_TRUE(conductor.complete());
   EXPECT_EQ(conductor.failure(), "");
   ASSERT_EQ(conductor.measurements().size(), 4U);
-  // One for each point.
+  // One session and one test for each point.
   EXPECT_EQ(desk_.sessions, 2U);
   EXPECT_EQ(desk_.times("lst add_test"), 2);
   EXPECT_EQ(desk_.times("lst run"), 4);
@@ -280,7 +280,7 @@ TEST_F(SelftestConductor, ErrorsAreThoseOfTheMeasurement) {
   desk_.brw_errors = 5;
   conduct(conductor);
   ASSERT_EQ(conductor.measurements().size(), 1U);
-  // Told by both groups, which here are of one node.
+  // Both groups report it; each has one node here.
   EXPECT_EQ(conductor.measurements()[0].errors.brw, 4U);
 }
 

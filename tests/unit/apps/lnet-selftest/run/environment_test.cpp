@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What /proc and /sys say of a machine with a card of two queues.
+// /proc and /sys of a machine with a network card of two queues.
 class SelftestEnvironment : public ::testing::Test {
  protected:
   SelftestEnvironment() {
@@ -50,7 +50,7 @@ TEST_F(SelftestEnvironment, InterruptsAreOfTheDevicesOfNis) {
   EXPECT_EQ(interface["nis"], (std::vector<std::string>{"10.0.0.5@tcp", "10.0.0.5@tcp1"}));
   EXPECT_EQ(interface["interrupts"],
             (std::vector<std::string>{"45 eth9-rx-0 on CPUs 0", "46 eth9-tx-0 on CPUs 1"}));
-  // Of cards that no interface shows, too.
+  // Cards without an interface are included.
   ASSERT_EQ(json["interrupts"].size(), 3U);
   EXPECT_EQ(json["interrupts"][2], "50 mlx5_comp0 on CPUs unknown");
   EXPECT_EQ(json["governor"], "unknown");

@@ -36,7 +36,7 @@ TEST(SelftestFigures, NodesThatDoNotTellAreCounted) {
   EXPECT_EQ(figures.silent, 2U);
 }
 
-// What a measurement comes to that has these samples.
+// The measurement of these samples.
 Measurement measured(const Point& point, const std::vector<Sample>& samples) {
   Interval interval(point, samples.front());
   for (std::size_t i = 1; i < samples.size(); ++i)

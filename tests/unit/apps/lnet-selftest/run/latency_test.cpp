@@ -45,7 +45,7 @@ TEST(SelftestLatency, WhatIsNoAnswerIsRefused) {
   const auto before = lst::latency_json(*node, paced);
   node->read.record(1);
   const auto after = lst::latency_json(*node, paced);
-  EXPECT_FALSE(lst::latency_between(after, before, "read"));  // went backwards
+  EXPECT_FALSE(lst::latency_between(after, before, "read"));  // counters decreased
   EXPECT_FALSE(lst::latency_between(before, after, "erase"));
   EXPECT_FALSE(lst::latency_between(before, runtime::Json::array(), "read"));
   auto damaged = after;

@@ -9,7 +9,7 @@
 namespace plnet::run::rate_search_test {
 namespace {
 
-// What a search finds where every rate up to `capable` keeps the limit.
+// The result of a search when every rate up to `capable` meets the limit.
 std::optional<double> found(double capable, unsigned& tries, std::size_t clients = 1) {
   RateSearch search(clients);
   for (tries = 0; search.rate() && tries < 100; ++tries)
@@ -64,7 +64,7 @@ TEST(SelftestRateSearch, ManyClientsShareNoLessThanEachCanDo) {
 }
 
 TEST(SelftestRateSearch, ChanceIsNotHeldAgainstAShortMeasurement) {
-  Measurement few{.seconds = 5, .rpc_rate = 8};  // 40 of 50: a deviation and a half
+  Measurement few{.seconds = 5, .rpc_rate = 8};  // 40 of 50: 1.5 standard deviations
   few.latency = Latency{.count = 40, .p99_us = 100};
   EXPECT_TRUE(keeps({Percentile::kP99, 200}, 10, std::vector{few}));
   few.rpc_rate = 4;
@@ -79,8 +79,8 @@ TEST(SelftestRateSearch, WhatCountsAsKept) {
   EXPECT_FALSE(keeps(goal, 1000, {}));
   EXPECT_FALSE(keeps({Percentile::kP99, 199}, 1000, std::vector{good}));
   EXPECT_TRUE(keeps({Percentile::kP50, 10}, 1000, std::vector{good}));
-  EXPECT_FALSE(keeps(goal, 2000, std::vector{good}));  // asked for more than began
-  // The median of repeats: one of three may be worse.
+  EXPECT_FALSE(keeps(goal, 2000, std::vector{good}));  // fewer requests began than were asked for
+  // The median of the repeats decides: one of three may be worse.
   Measurement slow = good;
   slow.latency->p99_us = 900;
   EXPECT_TRUE(keeps(goal, 1000, std::vector{good, slow, good}));

@@ -22,7 +22,7 @@ std::size_t times(std::string_view text, std::string_view what) {
   return count;
 }
 
-// Two points of three repeats, of `throughput` and a little more each time.
+// Two points of three repeats; the throughput grows a little from repeat to repeat.
 Report report_of(double throughput) {
   Report report;
   report.plan.name = "<night>";
@@ -59,11 +59,11 @@ TEST(SelftestReport, Json) {
   EXPECT_EQ(point["repeats"][0]["from"]["nodes"][0]["node"], "12345-10.0.0.1@tcp");
   EXPECT_DOUBLE_EQ(point["p99_us"]["median"], 900);
   EXPECT_EQ(json["thresholds_missed"][0], "too slow");
-  // It can be read again.
+  // The report can be read back.
   EXPECT_EQ(Json::parse(json.dump()), json);
 }
 
-// What only open loops, floors and nodes that tell have.
+// Fields of open-loop runs, of floors and of nodes that report their environment.
 TEST(SelftestReport, WhatNotEveryRunHas) {
   Report report = report_of(100);
   report.plan.highest_rate = RateGoal{Percentile::kP99, 200};
@@ -181,7 +181,7 @@ TEST(SelftestReport, NothingMeasuredIsAReport) {
 
 TEST(SelftestReport, Plots) {
   EXPECT_EQ(svg_plot("a", "b", "c", {}), "");
-  // A point alone, and one of 0, have their place.
+  // A single point and a point at 0 are drawn.
   const std::string svg = svg_plot("a", "b", "c", {{"s", {{1, 0, 0, 0}}}});
   EXPECT_NE(svg.find("<circle"), std::string::npos);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
@@ -252,7 +252,7 @@ TEST(SelftestCompare, RepeatsThatWereCutShortTellNoSpread) {
     return compare(json_of(report_of(100)), json)->differences.front().verdict;
   };
   EXPECT_EQ(verdict(), Verdict::kUnknown);
-  json["points"][0]["throughput_mibps"].erase("count");  // as reports of old
+  json["points"][0]["throughput_mibps"].erase("count");  // as in older reports
   EXPECT_EQ(verdict(), Verdict::kUnknown);
   short_one.measurements[0].cut_short = true;
   json = json_of(short_one);

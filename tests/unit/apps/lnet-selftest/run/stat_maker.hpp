@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers of nodes to STAT, as tests want them.
+// STAT answers of nodes, made up for tests.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ using std::chrono::seconds;
 
 const runtime::SelftestSettings kSettings{.enable = true, .client_mib = 1, .server_mib = 1};
 
-// A service on the shards of a node that may come and go, without pollers: the test turns.
+// A service on the shards of a node that may be added and removed. The test turns the shards; there
+// are no pollers.
 class SelftestServiceTest : public ::testing::Test {
  protected:
   void house(SelftestHost host, unsigned shards = 1) {
@@ -138,7 +139,8 @@ TEST_F(SelftestServiceTest, WhatItCountsIsThereUntilItMovesOut) {
   EXPECT_EQ(metrics_.prometheus_text().find("selftest"), std::string::npos);
 }
 
-// As with a kernel node, whose counters are of the host: what its own console asks is among them.
+// The counters belong to the host, as with a kernel node, so they include requests of its own
+// console.
 TEST_F(SelftestServiceTest, StatTellsOfRequestsOfItsConsoleToo) {
   house({.instance = "a"});
   lnet_up();
@@ -201,7 +203,7 @@ TEST_F(SelftestServiceTest, ANodeOfOneSessionGoesSoonAfterIt) {
   EXPECT_GT(calls, 0U);
 }
 
-// Verbs, without a loop: those that need no shard.
+// Verbs that need no shard, without an event loop.
 class SelftestVerbsTest : public SelftestServiceTest {
  protected:
   SelftestVerbsTest() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The judge itself: what breaks a rule is called by its name.
+// The ledger: each violation is reported by its name.
 #include "apps/lnet-sim/books/ledger.hpp"
 
 #include <gtest/gtest.h>

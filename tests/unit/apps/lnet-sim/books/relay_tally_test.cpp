@@ -6,7 +6,7 @@
 namespace plnet::sim::relay_tally_test {
 namespace {
 
-// Ten of others and five of its own, one of each lot dropped.
+// Ten messages of other nodes and five of its own; one of each group was dropped.
 RelayTally some() {
   return {.all = {.offered = 15, .received = 13, .dropped = 2},
           .of_others = {.offered = 10, .received = 9, .dropped = 1},

@@ -15,7 +15,7 @@ lnet::Nid nid_of(std::uint32_t node) {
   return lnet::Nid::of(lnet::NetType::kTcp, 0, 10U << 24 | (node + 1));
 }
 
-// A PUT of node 0 for node 2 without an ACK, by way of node 1.
+// A PUT without an ACK from node 0 to node 2 through node 1.
 struct TrailsTest : testing::Test {
   TrailsTest() {
     operation = ledger.begin(kBegin);
@@ -98,7 +98,7 @@ TEST_F(TrailsTest, AFailureElsewhereIsSeen) {
   EXPECT_NE(trails.failed_elsewhere(), "") << "it had gone on";
 }
 
-// A completion may come when the message has long been seen at the other end.
+// A completion may arrive long after the message was seen at the other end.
 TEST_F(TrailsTest, ALateCompletionDoesNotTakeItBack) {
   trails.handed(id, 0, nid_of(1), kBegin);
   trails.arrived(id, 1);

@@ -236,7 +236,7 @@ TEST(SiteReader, SaysWhatIsWrongAndWhere) {
   }
 }
 
-// Whoever writes something down is to get it.
+// A setting without effect is refused, so that its author notices.
 TEST(SiteReader, WhatWouldHaveNoEffectIsRefused) {
   const auto refused = [](const std::string& text) {
     const auto site = read_site(text, "s");

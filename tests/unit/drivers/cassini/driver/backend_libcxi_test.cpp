@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every call of the libcxi backend: what the library is asked, and what comes back of it.
+// Every call of the libcxi backend: its arguments to the library and its results.
 #include "drivers/net/cassini/backend_libcxi.hpp"
 
 #include <array>
@@ -78,7 +78,7 @@ TEST_F(CassiniLibcxi, AClosedDeviceSaysNothing) {
   EXPECT_EQ(backend->device_info(device).error(), Errno{EINVAL});
 }
 
-// Who looks at a link reads no file: it is as it was when somebody asked for that last.
+// Reading the link state opens no file; the state is that of the last refresh.
 TEST_F(CassiniLibcxi, LinkIsAsOfTheLastRefresh) {
   EXPECT_TRUE(backend->link(device).value().up);
   EXPECT_EQ(backend->link(device).value().nic_address, 0x1a2U);

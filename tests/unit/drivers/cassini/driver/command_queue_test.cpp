@@ -14,7 +14,7 @@ namespace vectors = golden::vectors;
 
 constexpr std::uint64_t kMarker = 0x1122'3344'5566'7700;
 
-// A command of a size whose first byte says so and that can be told from others.
+// A command of a size, with its size code in the first byte and a number that identifies it.
 std::uint64_t marked(SizeCode size, unsigned number) {
   return command_byte(CommandType::kIdc, size, opcode::kPut) | (kMarker + number) << 8U;
 }
@@ -22,7 +22,7 @@ bool push_marked(CommandQueue& queue, SizeCode size, unsigned number) {
   const std::uint64_t word = marked(size, number);
   return queue.push(size, {&word, 1});
 }
-// Moves an empty queue to a position by commands that the device has read.
+// Advances an empty queue to a position by commands that the device has read.
 void go_to(CommandMemory& memory, CommandQueue& queue, unsigned unit) {
   while (queue.write_unit() != unit) {
     ASSERT_TRUE(push_marked(queue, SizeCode::k32, 0));
@@ -57,7 +57,7 @@ TEST(CassiniCommandQueue, WhatHasNotBegunLiesBehindTheDoorbellOrTheFailure) {
   CommandMemory memory(16);
   CommandQueue queue(memory.queue());
   std::vector<std::uint64_t> ends;
-  // More than once round: a position alone does not say which command it is.
+  // More than one revolution: a position alone does not identify a command.
   for (unsigned i = 0; i < 40; ++i) {
     ASSERT_TRUE(push_marked(queue, SizeCode::k64, i));
     ends.push_back(queue.pushed());
@@ -232,7 +232,7 @@ TEST(CassiniCommandQueue, ReadPointerThatNoQueueHasGivesNoRoom) {
   }
 }
 
-// A reader that goes by the size codes finds every command, in order, and nothing else but NOOPs.
+// A reader that follows the size codes finds every command in order, and otherwise only NOOPs.
 TEST(CassiniCommandQueue, ReaderFindsWhatWasWritten) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Random random(seed);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a failure of one direction's queues ends, when, and what it leaves alone.
+// The failure of the queues of one direction: which operations it ends, when, and which it leaves
+// alone.
 #include "drivers/net/cassini/inspect.hpp"
 #include "tests/unit/drivers/cassini/driver/scripted_nic.hpp"
 
@@ -14,7 +15,7 @@ class CassiniRecovery : public EndpointTest {
   const lnet::Payload payload{{&buffer, 1}, 0, 100};
   const std::array<std::byte, 8> header{};
 
-  // The NIC stands at this slot and takes no more of the transmit queue.
+  // The NIC stops at this slot and reads no further transmit commands.
   void refuse_at(unsigned slot) {
     nic.transmit->memory.set_read(slot, ReturnCode::kCmdInvalidArg);
     nic.event(nic.transmit_queue(), CommandFailureEvent{.cq_id = 5, .fail_loc = 4},
@@ -77,7 +78,8 @@ TEST_F(CassiniRecovery, NothingOfPeersIsToldBeforeTheNicHasLetGo) {
   EXPECT_TRUE(endpoint->running());
 }
 
-// The portal and the command queue are gone, the event queue is not: nobody asks them any more.
+// The portal and the command queue are destroyed, the event queue is not: none of them is polled
+// any more.
 TEST_F(CassiniRecovery, AReceiveSideThatIsHalfGoneIsNotLookedAt) {
   start();
   ASSERT_TRUE(endpoint->post_multi_receive(buffer, 3));
@@ -147,7 +149,7 @@ TEST_F(CassiniRecovery, OnlyWhatTheNicHasNotBegunIsAbortedAtOnce) {
   const DmaCommand get = only_sent();
   ASSERT_TRUE(endpoint->send(peer, header, {}, 2));
   nic.answer(only_sent(), ReturnCode::kEntryNotFound);
-  poll();  // waits for its time
+  poll();  // waits for the retry time
   ASSERT_TRUE(endpoint->write_tagged(peer, 9, payload, 3));
   ASSERT_TRUE(endpoint->send(peer, header, {}, 4));
   poll();
@@ -194,8 +196,8 @@ TEST_F(CassiniRecovery, AFailureThatOnlyTheStatusBlockShows) {
 TEST_F(CassiniRecovery, WhatNeverEndsIsKeptOutOfUse) {
   start();
   ASSERT_TRUE(endpoint->send(peer, header, {}, 1));          // copied
-  ASSERT_TRUE(endpoint->write_tagged(peer, 9, payload, 2));  // the payload's own memory
-  ASSERT_TRUE(endpoint->answer_tagged(peer, 9, 0, 3));       // nothing
+  ASSERT_TRUE(endpoint->write_tagged(peer, 9, payload, 2));  // sent from the payload's own memory
+  ASSERT_TRUE(endpoint->answer_tagged(peer, 9, 0, 3));       // no payload
   poll();
   const auto commands = nic.sent();
   ASSERT_EQ(commands.size(), 3U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What peers do to our buffers, as the NIC tells it: in every order that it may.
+// Operations of peers on our buffers, with their events in every order that the NIC may use.
 #include "tests/unit/drivers/cassini/driver/scripted_nic.hpp"
 
 namespace plnet::cassini::endpoint_rx_test {
@@ -191,7 +191,7 @@ TEST_F(CassiniRx, EntryThatFindsNoPlaceIsAppendedAgain) {
     ++appends;
   }
   EXPECT_EQ(counted(Id::kNoEntry), appends - 1);
-  // A cancel that meets an entry which waits, and one whose UNLINK is under way then.
+  // A cancel of an entry that waits, and a cancel while its UNLINK is under way.
   nic.event(nic.receive_queue(), TargetLongEvent{.buffer_id = entry.buffer_id}, EventType::kLink,
             ReturnCode::kNoSpace);
   poll();
@@ -227,7 +227,7 @@ TEST_F(CassiniRx, MessagesOutOfOrderEndTheirBufferWhenAllAreTold) {
   EXPECT_EQ(endpoint->receiver().in_use(), 0U);
 }
 
-// It brings no message, but takes room as one does: the NIC may still write before it.
+// A read brings no message but uses the space of one: the NIC may still write before it.
 TEST_F(CassiniRx, AReadThatFillsABufferDoesNotEndItBeforeItsMessages) {
   start();
   const TargetCommand entry = post_buffer(77);

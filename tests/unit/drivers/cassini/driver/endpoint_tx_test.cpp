@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver asks of the NIC for what kfilnd asks of it: sends, reads, writes, answers.
+// Commands of the driver for the operations of kfilnd: sends, reads, writes, answers.
 #include "tests/unit/drivers/cassini/driver/scripted_nic.hpp"
 
 namespace plnet::cassini::endpoint_tx_test {

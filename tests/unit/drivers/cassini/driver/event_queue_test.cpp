@@ -86,7 +86,8 @@ TEST(CassiniEventQueue, LimitAndNullEvents) {
   EXPECT_EQ(count(queue), 1U);
 }
 
-// Rings of every size mix, round and round, against a writer that pads lines as the device does.
+// Rings with every mix of event sizes over many revolutions, against a writer that pads lines as
+// the device does.
 TEST(CassiniEventQueue, WrapWithEachSize) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed);

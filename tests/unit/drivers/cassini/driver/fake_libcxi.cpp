@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shared object that answers like libcxi with one device and one object of each kind, and notes
-// how it was called.
+// A shared object with libcxi's symbols, one device and one object of each kind; it records how it
+// was called.
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -40,7 +40,7 @@ DeviceInfo info() {
   one.pid_granule = 256;
   one.min_free_shift = 4;
   std::memcpy(one.device_name, "cxi2", 5);
-  std::memcpy(one.description, "sixteen letters!", 16);  // no end mark
+  std::memcpy(one.description, "sixteen letters!", 16);  // no terminating zero
   one.link_state = link_state;
   one.pct_eq = 7;
   one.version = 0x21;

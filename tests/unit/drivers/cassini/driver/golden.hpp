@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The golden vectors of Cassini's structures as values for the driver's layouts.
+// The golden vectors of Cassini's structures as values of the driver's layouts.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline Json one(std::string_view name) {
   return {};
 }
 
-// What the driver keeps together in one value: the parts' places in it.
+// Combines parts that the driver keeps in one value; each has its place in it.
 inline void add(Values& values, std::string name, std::uint64_t value) {
   struct Part {
     std::string_view suffix, whole;
@@ -46,7 +46,7 @@ inline void add(Values& values, std::string name, std::uint64_t value) {
   values[name] |= value;
 }
 
-// Every field but the payload, by the driver's names.
+// Every field except the payload, by the driver's names.
 inline Values values_of(const Json& vector) {
   Values values;
   for (const auto& [name, value] : vector["fields"].items()) {
@@ -55,7 +55,7 @@ inline Values values_of(const Json& vector) {
   return values;
 }
 
-// Moves the values into the fields of the same name; what is left over is in `values` afterwards.
+// Moves the values into the fields of the same names; the remaining ones stay in `values`.
 template <class Layout>
 Layout fill(Values& values) {
   Layout layout;

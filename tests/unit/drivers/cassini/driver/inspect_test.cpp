@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be seen of an endpoint in each of its states.
+// The diagnostic view of an endpoint in each of its states.
 #include "drivers/net/cassini/inspect.hpp"
 
 #include "tests/unit/drivers/cassini/driver/scripted_nic.hpp"
@@ -73,7 +73,7 @@ TEST_F(InspectTest, QueuesThatAreGone) {
   start();
   const Fragment buffer{{0, 0}, 65536};
   ASSERT_TRUE(endpoint->post_multi_receive(buffer, 1));
-  // A command fails; with the next turn the queues are no more.
+  // A command fails; the next turn removes the queues.
   nic.event(nic.receive_queue(), CommandFailureEvent{.cq_id = 5, .is_target = 1, .fail_loc = 4},
             EventType::kCommandFailure, ReturnCode::kCmdInvalidArg);
   poll();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every golden vector of what a driver writes or reads, both ways: the fields give the bytes and
-// the bytes the fields. The vectors hold a case for each field alone.
+// Every golden vector of the structures that a driver writes or reads, both ways: the fields give
+// the bytes and the bytes give the fields. The vectors have a case for each single field.
 #include <gtest/gtest.h>
 
 #include "drivers/net/cassini/address.hpp"
@@ -39,7 +39,7 @@ Layout decode(std::span<const std::byte> bytes) {
   return Layout::decode(words);
 }
 
-// `payload_fits`: bytes behind the structure are the payload and then zeros.
+// `payload_fits`: the bytes behind the structure are the payload, then zeros.
 template <class Layout>
 void check(std::string_view structure, std::size_t count) {
   const auto found = golden::group(structure);

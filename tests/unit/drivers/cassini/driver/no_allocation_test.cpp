@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The message path of the Cassini driver costs the heap nothing.
+// The message path of the Cassini driver allocates nothing.
 #include <algorithm>
 #include <array>
 
@@ -32,7 +32,7 @@ TEST(CassiniNoAllocation, SendsTaggedBuffersMessagesAndCancels) {
   Count count;
   auto device = Device::open(stub, {.pid = 1}, arenas).value();
   EndpointConfig config;
-  config.link_period = std::chrono::hours(1);  // asking for the link is cold
+  config.link_period = std::chrono::hours(1);  // reading the link state may allocate
   auto endpoint = Endpoint::create(*device, config, count).value();
   Instant now{};
   const auto turn = [&] {
@@ -65,7 +65,7 @@ TEST(CassiniNoAllocation, SendsTaggedBuffersMessagesAndCancels) {
                      EventType::kGet);
     stub.receive.put(TargetLongEvent{.buffer_id = static_cast<std::uint16_t>(first + 1)},
                      EventType::kUnlink);
-    // Ids of operations: the last two given back, in turn.
+    // Operation ids: the last two, released in turn.
     for (const unsigned index : {0U, 1U}) {
       const std::uint64_t generation = round;
       stub.transmit.put(InitiatorEvent{.user_ptr = generation << 32U | index, .mlength = 4096},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NIC that does nothing by itself: it hands out objects, shows the commands that were rung for,
-// and writes the events that a test asks for. It refuses what no backend may be asked.
+// A NIC without behaviour of its own: it creates objects, shows the commands whose doorbell was
+// rung, and writes the events that a test asks for. It refuses invalid requests of a backend.
 #pragma once
 
 #include <array>
@@ -74,7 +74,7 @@ class ScriptedNic final : public Backend {
                          std::uint32_t /*flags*/) override {
     const auto handle = make<MappingHandle>("mapping");
     if (!handle) return std::unexpected(handle.error());
-    // Never the address itself, so that one taken for the other shows.
+    // The IOVA never equals the address, so that a mix-up is visible.
     return Mapping{.handle = *handle,
                    .iova = 0x10'0000'0000ULL * handle->value,
                    .va = reinterpret_cast<std::uintptr_t>(va),
@@ -118,7 +118,7 @@ class ScriptedNic final : public Backend {
     return memory;
   }
   Allocated<void> destroy_command_queue(CommandQueueHandle queue) override {
-    // Its memory goes with it: a sanitizer sees who still looks.
+    // Its memory is freed with it, so a sanitizer detects later accesses.
     for (auto* const each : {&transmit, &target})
       if (*each && (*each)->handle.value == queue.value) each->reset();
     return drop("command_queue", queue.value);
@@ -157,7 +157,7 @@ class ScriptedNic final : public Backend {
     return {};
   }
 
-  // The 64-byte commands that were rung for and not seen yet; NOOPs are left out.
+  // The 64-byte commands whose doorbell was rung and that were not taken yet, without NOOPs.
   std::vector<CommandWords> take(Commands& queue) {
     std::vector<CommandWords> taken;
     const unsigned until = queue.memory.doorbell() == 0 ? kFirstUnit : queue.memory.doorbell() * 2;
@@ -241,7 +241,7 @@ class ScriptedNic final : public Backend {
     EXPECT_EQ(handles_[value], what) << "given back what was not made, or twice";
     handles_.erase(value);
     EXPECT_GT(alive[what], 0U);
-    // Everything that hangs on it must be gone.
+    // Objects that depend on it must be destroyed first.
     const std::map<std::string, std::vector<std::string>> hangs_on{
         {"device", {"lni"}},
         {"lni", {"profile", "domain", "mapping", "event_queue", "command_queue", "portal"}},
@@ -290,7 +290,7 @@ class EndpointTest : public testing::Test {
       EXPECT_EQ(count, 0U) << what << " is left over";
     if (HasFailure()) std::fputs(words.lines().c_str(), stderr);
   }
-  // An endpoint with an enabled portal.
+  // Creates an endpoint with an enabled portal.
   void start() {
     open();
     poll();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was said to the NIC and heard from it, for the output of a test that fails.
+// The commands to the NIC and the events from it, for the output of a failed test.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ class WordLog final : public Tracer {
   }
 
  private:
-  static constexpr std::size_t kLinesMax = 200;  // the last ones tell
+  static constexpr std::size_t kLinesMax = 200;  // the last ones explain a failure
   void add(std::string line) {
     lines_.push_back(std::move(line));
     if (lines_.size() > kLinesMax) lines_.pop_front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Devices are opened and closed while others ask about them, and their NICs run: a report from
-// another thread than the one that an NI goes with.
+// Devices are opened and closed while other threads report on them and their NICs run: the report
+// thread differs from the thread of the NI.
 #include <atomic>
 #include <cerrno>
 #include <thread>
@@ -40,7 +40,7 @@ void check_asking(Ground& ground) {
   asker.join();
 }
 
-// Of two who have a device open.
+// Checks one of two users that have a device open.
 void check_other(Ground& ground) {
   Backend& backend = ground.backend(0);
   const DeviceHandle first = backend.open_device(ground.device(0)).value();

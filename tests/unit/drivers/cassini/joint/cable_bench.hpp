@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two nodes that are whole, driver, model, packets and link layer, on a simulated cable.
+// Two complete nodes (driver, model, packets and link layer) on a simulated cable.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace plnet::cassini {
 class CableBench final : public conformance::EndpointBench {
  public:
   static constexpr std::uint32_t kFirstNic = 0x2a0;
-  // A packet of the model times out after 21 ms: later than the link layer is done with it.
+  // A packet of the model times out after 21 ms, later than the link layer's own recovery.
   static constexpr std::uint64_t kTimeDivisor = 50;
 
   CableBench(std::uint64_t the_seed, const soft::link::CableFaults& faults)
@@ -42,7 +42,7 @@ class CableBench final : public conformance::EndpointBench {
       stop(number);
   }
 
-  // Another port: the longest packet that it carries.
+  // Sets the longest packet of a port.
   void set_packet_bytes(unsigned number, std::size_t bytes) {
     sides[number].packet_bytes = bytes;
     stop(number);
@@ -70,7 +70,7 @@ class CableBench final : public conformance::EndpointBench {
     options.port.retry.time_divisor = kTimeDivisor;
     side.node = std::make_unique<soft::Node>(*side.wire, options);
   }
-  // As if the process were killed: nothing goes out any more, nobody is told.
+  // Emulates a killed process: it sends nothing any more and notifies nobody.
   void stop(unsigned number) {
     Side& side = sides[number];
     cable.silent[side.plug] = true;

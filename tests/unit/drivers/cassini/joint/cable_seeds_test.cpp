@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Driver, model, packet transport and link layer on a simulated cable whose faults come from a
 // seed. Every check runs a hundred seeds, fewer under ASan; `test_cassini_cable --seeds=2000` runs
-// more, and
-// `--first=N` begins elsewhere.
+// more, and `--first=N` begins at another seed.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -56,7 +55,7 @@ TEST(CassiniCable, Tagged) {
   });
 }
 
-// MTUs of 1500 and 9000, and the other way round: packets are as long as both ports have room for.
+// MTUs of 1500 and 9000 in both directions: packets are as long as both ports allow.
 TEST(CassiniCable, PortsOfDifferentMtus) {
   for_seeds([](std::uint64_t seed) {
     const unsigned narrow = seed % 2;
@@ -75,7 +74,7 @@ TEST(CassiniCable, PortsOfDifferentMtus) {
   });
 }
 
-// Counts how often each operation ended. No more is promised while peers die.
+// Counts how often each operation ended. Nothing more is guaranteed while peers die.
 class Ledger final : public kfilnd::EndpointEvents {
  public:
   void on_completions(std::span<const FabricCompletion> burst) override {
@@ -131,7 +130,7 @@ class Misfortune {
     ASSERT_TRUE(bench_.run([&] { return ledgers_[0].ended.size() == posted_; }))
         << ledgers_[0].ended.size() << " of " << posted_ << " ended";
     recover();
-    // Nothing ends a second time.
+    // No operation ends twice.
     for (unsigned i = 0; i < 2000; ++i)
       bench_.turn();
     for (const auto& [cookie, times] : ledgers_[0].ended)
@@ -160,7 +159,7 @@ class Misfortune {
     Result<void> done;
     switch (random_.below(3)) {
       case 0: done = near().send(peer_, header, {}, cookie); break;
-      // Nobody has such a tag: an error, but one that the peer tells.
+      // The tag does not exist: an error that the peer reports.
       case 1: done = near().read_tagged(peer_, tag, payload, cookie); break;
       default: done = near().write_tagged(peer_, tag, payload, cookie); break;
     }
@@ -190,7 +189,7 @@ class Misfortune {
     bench_.cable.silent[bench_.sides[1].plug] = false;
     if (mishap_ == Mishap::kPeerMoves) find_peer();
   }
-  // The NID was parked perhaps, for 96 s of the device's time.
+  // The NID may have been parked, for 96 s of the device's time.
   bool works_again() {
     bench_.cable.now_ns += 96'000'000'000 / CableBench::kTimeDivisor;
     const std::array<std::byte, 64> header{};

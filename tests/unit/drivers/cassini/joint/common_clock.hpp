@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clock of the shared object, whose NICs have a thread of their own. Time passes when both
-// threads have had a turn. With a clock of one's own the driver would give up whenever the NICs'
-// thread has no CPU for a while, and with theirs whenever it has none itself.
+// The clock of the shared object, whose NICs have a thread of their own. Time advances when both
+// threads have had a turn. With its own clock the driver would time out whenever the NIC thread has
+// no CPU for a while; with the NICs' clock it would time out whenever it has none itself.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class CommonClock {
   ~CommonClock() { (void)dlclose(library_); }
   CommonClock(const CommonClock&) = delete;
   CommonClock& operator=(const CommonClock&) = delete;
-  // Once a turn of the driver.
+  // Called once in each turn of the driver.
   Instant turn() {
     const std::uint64_t seen_ns = nics_now_ns_();
     if (seen_ns == seen_ns_)

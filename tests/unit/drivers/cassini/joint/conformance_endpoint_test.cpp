@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The conformance list (cassini.md 12.6), points 6 to 8 on every backend: kfilnd's messages and
-// bulk, how operations fail, teardown under load, by the driver's endpoint.
+// The conformance list, points 6 to 8, on every backend through the driver's endpoint: kfilnd's
+// messages and bulk, failures of operations, teardown under load.
 #include <algorithm>
 
 #include "tests/unit/drivers/cassini/joint/grounds.hpp"
@@ -29,7 +29,7 @@ TEST_P(CassiniEndpointList, Failures) {
   conformance::check_failures(bench);
 }
 
-// Who wins is the NICs' business; whoever does, what is told must be true.
+// The NICs decide which of the two wins; the report must be true in either case.
 TEST_P(CassiniEndpointList, CancelAgainstArrival) {
   for (std::uint64_t seed = 1; seed <= seed_count(5); ++seed) {
     SCOPED_TRACE(seed);
@@ -39,7 +39,7 @@ TEST_P(CassiniEndpointList, CancelAgainstArrival) {
   }
 }
 
-// Final codes as LNet hears of them.
+// Final codes as LNet sees them.
 TEST_P(CassiniEndpointList, NobodyThereIsNoRoute) {
   for (const unsigned vni : {255U, 10U}) {
     GroundBench bench(*ground());
@@ -66,8 +66,8 @@ TEST_P(CassiniEndpointList, NoBufferIsRefusedAfterAWhile) {
   EXPECT_GT(bench.sides[0].endpoint->stats().get(CassiniCounters::Id::kReposts), 1U);
 }
 
-// As many of the smallest messages as fit what is posted, and all tagged buffers written, while the
-// receiver does not read a single event.
+// Fills the posted buffers with the smallest messages and writes all tagged buffers while the
+// receiver reads no event.
 unsigned long long dropped_while_standing_still(GroundBench& bench) {
   constexpr std::uint32_t kBuffer = 65536;
   constexpr std::uint32_t kTags = 60;
@@ -83,7 +83,7 @@ unsigned long long dropped_while_standing_still(GroundBench& bench) {
     EXPECT_TRUE(far.driver->post_tagged(pair.peers[1], tag, false, conformance::payload_of(place),
                                         1000 + tag));
   }
-  unsigned turns = 100;  // until all of it is laid open
+  unsigned turns = 100;  // until everything is posted
   EXPECT_TRUE(bench.run([&] { return turns-- == 0; }));
   bench.sides[1].stands_still = true;
   const std::array<std::byte, 100> header{};
@@ -127,7 +127,7 @@ TEST_P(CassiniEndpointList, AReaderThatStandsStillLosesNothing) {
   EXPECT_GT(dropped_while_standing_still(bench), 0U) << "there is more than that";
 }
 
-// Everything is under way when one end goes, and then the other.
+// All operations are under way when one end is destroyed, and then the other.
 TEST_P(CassiniEndpointList, TeardownUnderLoad) {
   for (unsigned turns = 0; turns < 20; ++turns) {
     SCOPED_TRACE(turns);
@@ -149,7 +149,7 @@ TEST_P(CassiniEndpointList, TeardownUnderLoad) {
   }
 }
 
-// The longest that a short event tells of, and one byte more.
+// The longest length that a short event can carry, and one byte more.
 TEST_P(CassiniEndpointList, LengthsAroundTwentyBits) {
   GroundBench bench(*ground());
   conformance::EndpointPair pair(bench);

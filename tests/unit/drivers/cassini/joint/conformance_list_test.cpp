@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The conformance list (cassini.md 12.6), points 2 to 5 and what the NIC says of 7, on every
-// backend: queues, event queues, lists, matching, return codes, by the driver's queues alone. Point
-// 1 is layouts_test and golden.hpp; 6, 8 and the rest of 7 are conformance_endpoint_test.
+// The conformance list, points 2 to 5 and the NIC's part of 7, on every backend through the
+// driver's queues alone: queues, event queues, lists, matching, return codes. Point 1 is in
+// layouts_test and golden.hpp; points 6, 8 and the rest of 7 are in conformance_endpoint_test.
 #include <cstring>
 
 #include "tests/unit/drivers/cassini/joint/grounds.hpp"
@@ -17,7 +17,7 @@ constexpr std::uint64_t kBits = match_bits::kMessage | 7;
 class CassiniList : public GroundTest {};
 PLNET_ON_EVERY_GROUND(CassiniList);
 
-// Stays: whatever comes lands at its beginning.
+// A persistent entry: every message lands at its beginning.
 TargetCommand lasting(const RawProcess& at, std::uint16_t id, std::size_t offset,
                       std::uint64_t length, std::uint64_t bits) {
   TargetCommand command = at.entry(id, offset, length, bits);
@@ -33,7 +33,7 @@ TargetCommand packing(const RawProcess& at, std::uint16_t id, std::size_t offset
   return command;
 }
 
-// --- 2: command queues ---
+// --- Point 2: command queues ---
 
 CStateCommand sticky(const RawProcess& from) {
   return {.command = command_byte(CommandType::kIdc, SizeCode::k32, opcode::kCState),
@@ -43,7 +43,7 @@ CStateCommand sticky(const RawProcess& from) {
           .eq = static_cast<std::uint16_t>(from.events.number())};
 }
 
-// A message of so many bytes inside of the command.
+// A message of this many bytes inside the command.
 void push_small_message(RawProcess& from, const RawProcess& to, std::uint32_t bytes,
                         std::uint64_t user) {
   const std::uint32_t whole = 32 + bytes;
@@ -56,7 +56,7 @@ void push_small_message(RawProcess& from, const RawProcess& to, std::uint32_t by
   ASSERT_TRUE(from.tx.push(size_for(whole), command.encode(), from.data.first(bytes)));
 }
 
-// Several times around the ring.
+// Several revolutions of the ring.
 void every_size_at_each_alignment(Ground& ground, bool low_latency) {
   RawProcess near(ground, 0);
   RawProcess far(ground, 1);
@@ -70,7 +70,7 @@ void every_size_at_each_alignment(Ground& ground, bool low_latency) {
   };
   for (unsigned round = 0; round < 3; ++round) {
     for (unsigned lead = 0; lead < 8; ++lead) {
-      for (const std::uint32_t bytes : {0U, 32U, 96U, 192U}) {  // of 32 + these: 64, 64, 128, 256
+      for (const std::uint32_t bytes : {0U, 32U, 96U, 192U}) {  // 32 plus these: 64, 64, 128, 256
         SCOPED_TRACE("lead " + std::to_string(lead) + ", bytes " + std::to_string(bytes));
         for (unsigned i = 0; i < lead; ++i)
           ASSERT_TRUE(near.tx.push(sticky(near)));  // 32 bytes each
@@ -136,10 +136,11 @@ TEST_P(CassiniList, ACommandThatCannotBeIsTold) {
   EXPECT_TRUE(near.tx.failed());
 }
 
-// --- 3: event queues ---
+// --- Point 3: event queues ---
 
-// To itself, so that events of all sizes share a queue: 16 bytes (ACK), 32 (PUT into a plain
-// entry), 64 (PUT into one that packs, LINK, UNLINK), and NULL events where a line is left short.
+// A process sends to itself, so that events of all sizes share a queue: 16 bytes (ACK), 32 (PUT
+// into a plain entry), 64 (PUT into a packing entry, LINK, UNLINK), and NULL events at the end of a
+// short line.
 TEST_P(CassiniList, EventsOfEachSizeGoRound) {
   RawProcess one(*ground(), 0, {.event_bytes = 4096});
   one.append(lasting(one, 5, 4096, 64, match_bits::kMessage | 9));
@@ -172,7 +173,7 @@ TEST_P(CassiniList, EventsWithoutRoomAreToldAsDropped) {
   RawProcess far(*ground(), 1, {.event_bytes = 4096});
   far.append(lasting(far, 5, 0, 64, kBits));
   EXPECT_FALSE(far.events.dropped());
-  for (unsigned i = 0; i < 200; ++i) {  // 32 bytes each, and nobody takes them away
+  for (unsigned i = 0; i < 200; ++i) {  // 32 bytes each, and they stay in the queue
     near.put(far.own, 0, 8, kBits, i);
     near.expect(EventType::kAck);
   }
@@ -182,7 +183,7 @@ TEST_P(CassiniList, EventsWithoutRoomAreToldAsDropped) {
   EXPECT_FALSE(near.events.dropped());
 }
 
-// --- 4: lists ---
+// --- Point 4: lists ---
 
 TEST_P(CassiniList, AppendAndUnlink) {
   RawProcess near(*ground(), 0);
@@ -200,7 +201,7 @@ TEST_P(CassiniList, AppendAndUnlink) {
   far.expect_silence();
 }
 
-// One of the two wins, and both ends agree on which.
+// One of the two wins, and both ends agree on the result.
 TEST_P(CassiniList, UnlinkAgainstArrival) {
   RawProcess near(*ground(), 0);
   RawProcess far(*ground(), 1);
@@ -274,7 +275,7 @@ TEST_P(CassiniList, WhatIsTooLongIsCutOrRefused) {
   EXPECT_EQ(far.data[8192], std::byte{0});
 }
 
-// The longest that a short event can tell of, and one byte more.
+// The longest length that a short event can carry, and one byte more.
 TEST_P(CassiniList, LengthsAroundTwentyBits) {
   RawProcess near(*ground(), 0);
   RawProcess far(*ground(), 1);
@@ -289,7 +290,7 @@ TEST_P(CassiniList, LengthsAroundTwentyBits) {
   }
 }
 
-// --- 5: matching ---
+// --- Point 5: matching ---
 
 TEST_P(CassiniList, IgnoreBitsAndDirectedReceives) {
   RawProcess near(*ground(), 0);
@@ -298,7 +299,8 @@ TEST_P(CassiniList, IgnoreBitsAndDirectedReceives) {
     near.put(far.own, 0, 8, bits);
     return near.expect(EventType::kAck).code;
   };
-  // As kfilnd's tagged buffers: bits 52 and 53 say nothing, the one beside them and the tag do.
+  // As in kfilnd's tagged buffers, bits 52 and 53 are ignored; the bit beside them and the tag
+  // count.
   TargetCommand entry = lasting(far, 5, 0, 64, match_bits::tagged(9));
   entry.ignore_bits = match_bits::kTaggedIgnore;
   entry.match_id = match_id(near.own, 9);
@@ -310,7 +312,7 @@ TEST_P(CassiniList, IgnoreBitsAndDirectedReceives) {
   EXPECT_EQ(answer(match_bits::kVersion | 9), ReturnCode::kEntryNotFound);
   far.unlink(5);
   far.expect(EventType::kUnlink, ReturnCode::kOk);
-  // For another process, and for another NIC's process of the same number.
+  // For another process, and for a process of the same number on another NIC.
   for (const Process other : {Process{.nic = near.own.nic, .pid = near.own.pid + 1},
                               Process{.nic = near.own.nic + 1, .pid = near.own.pid}}) {
     entry.match_id = match_id(other, 9);
@@ -321,7 +323,7 @@ TEST_P(CassiniList, IgnoreBitsAndDirectedReceives) {
   }
 }
 
-// --- 5 and 7: what the initiator hears, and what LNet makes of it ---
+// --- Points 5 and 7: the initiator's result and its meaning for LNet ---
 
 class CassiniCodes : public GroundTest {
  protected:
@@ -362,7 +364,8 @@ TEST_P(CassiniCodes, NoBufferOrADisabledPortal) {
   check(near, far.own, ReturnCode::kOk, Errc::kIo, false);
 }
 
-// Executed, and the initiator hears that it failed: only a device that is told to does it at will.
+// The operation is executed and the initiator receives a failure. Only the software device does
+// this on request.
 TEST_P(CassiniCodes, TheAnswerGetsLost) {
   if (GetParam() != GroundKind::kSoft) GTEST_SKIP() << "nothing here loses answers";
   SoftGround losing({.seed = 3, .acknowledgement_lost = 1});

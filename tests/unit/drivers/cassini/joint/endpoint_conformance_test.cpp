@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lib/kfilnd/fabric_endpoint.hpp promises, kept by the driver on the software Cassini: with
-// order as it comes, and with all the freedom that the device has, drawn from a seed.
+// The contract of lib/kfilnd/fabric_endpoint.hpp, kept by the driver on the software Cassini, both
+// in order and with all the freedom of order that the device has, drawn from a seed.
 #include "tests/conformance/endpoint_conformance.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ class JointBench final : public conformance::EndpointBench {
     config.bulk_blocks = 2;
     config.receive_event_bytes = 1U << 16U;
     config.link_period = std::chrono::milliseconds(1);
-    // Several link failures one after the other, too, are no reason to give up.
+    // Several link failures in a row do not make the driver give up.
     config.not_ready_time = config.remote_not_ready_time = std::chrono::milliseconds(5);
     side.endpoint = Endpoint::create(*side.device, config, events, &words).value();
     if (portals_first) {
@@ -97,7 +97,8 @@ class JointBench final : public conformance::EndpointBench {
     std::unique_ptr<Device> device;
     std::unique_ptr<Endpoint> endpoint;
   };
-  // Whoever asks for a tagged buffer has had a message from there, so that its portal is enabled.
+  // A peer that uses a tagged buffer has first received a message from its owner, so the portal is
+  // enabled.
   bool portals_first = false;
   soft::Fabric fabric;
   WordLog words;
@@ -128,7 +129,7 @@ TEST(CassiniConformance, CancelAgainstArrival) {
   unsigned won = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(seed);
-    JointBench bench(rough(seed, 2'000));  // about as long as the check lets it run
+    JointBench bench(rough(seed, 2'000));  // about as long as the check allows
     won += conformance::check_cancel_race(bench, seed) ? 1U : 0U;
     if (HasFailure()) return;
   }
@@ -145,7 +146,8 @@ TEST(CassiniConformance, Failures) {
   }
 }
 
-// An endpoint may go at any moment: the NIC lets go first, and everything is given back.
+// An endpoint may be destroyed at any moment: the NIC releases its memory first, and everything is
+// returned.
 TEST(CassiniConformance, DestructionAtEveryTurn) {
   for (unsigned turns = 0; turns < kSeeds / 2; ++turns) {
     SCOPED_TRACE(turns);
@@ -167,7 +169,7 @@ TEST(CassiniConformance, DestructionAtEveryTurn) {
   }
 }
 
-// Memory whose operation was told may be used again: whatever the peer gets of it is from before.
+// Memory of a completed operation may be reused: the peer receives only its earlier contents.
 TEST(CassiniConformance, ToldMemoryIsNotReadAnyMoreAfterATransmitFailure) {
   constexpr std::uint32_t kBytes = 40'000;
   constexpr std::uint64_t kWrites = 8;
@@ -186,7 +188,7 @@ TEST(CassiniConformance, ToldMemoryIsNotReadAnyMoreAfterATransmitFailure) {
       ASSERT_TRUE(far.driver->post_tagged(pair.peers[1], tag, false,
                                           conformance::payload_of(sources[i]), i));
     }
-    unsigned turns = 60;  // until they are laid open
+    unsigned turns = 60;  // until they are posted
     ASSERT_TRUE(bench.run([&] { return turns-- == 0; }));
     for (std::uint64_t i = 0; i < kWrites; ++i) {
       const auto tag = static_cast<kfilnd::Tag>(i + 1);
@@ -195,7 +197,7 @@ TEST(CassiniConformance, ToldMemoryIsNotReadAnyMoreAfterATransmitFailure) {
     }
     turns = static_cast<unsigned>(seed % 8) + 1;
     ASSERT_TRUE(bench.run([&] { return turns-- == 0; }));
-    // A doorbell that leads nowhere stops the queue where the NIC stands.
+    // An invalid doorbell stops the queue at the NIC's position.
     const Endpoint& endpoint = *bench.sides[0].endpoint;
     soft::CommandQueue* const queue =
         bench.fabric.nics()[0]->command_queue(endpoint.transmitter().commands().hardware_index());

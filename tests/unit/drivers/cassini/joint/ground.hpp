@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the conformance list is run: two devices that reach one another, by one backend or by one
-// each. Nothing of what runs on it knows which ground it has.
+// The environment of the conformance list: two devices that reach each other, by one backend or by
+// one each. The checks do not know which environment they run in.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class Ground {
   virtual ~Ground() = default;
   [[nodiscard]] virtual Backend& backend(unsigned side) = 0;
   [[nodiscard]] virtual unsigned device(unsigned side) const = 0;
-  // The NICs have had a chance to do all that they were asked for before.
+  // Lets the NICs do everything that was requested before.
   virtual Instant turn() = 0;
 };
 
@@ -58,7 +58,7 @@ class SoftGround final : public Ground {
   Instant now_{};
 };
 
-// libcxi's symbols, behind which the NICs have a thread of their own.
+// The symbols of libcxi, whose NICs have a thread of their own.
 class LibcxiGround final : public Ground {
  public:
   LibcxiGround(std::unique_ptr<LibcxiBackend> backend, const char* library)
@@ -71,7 +71,7 @@ class LibcxiGround final : public Ground {
   [[nodiscard]] Backend& backend(unsigned /*side*/) override { return *backend_; }
   [[nodiscard]] unsigned device(unsigned side) const override { return side; }
   Instant turn() override {
-    // The first may be of a step that was under way; one of the others is a whole one.
+    // The first step may have been under way already; one of the following is complete.
     const Instant begin = clock_.turn();
     Instant now = begin;
     while (now < begin + std::chrono::microseconds(30))
@@ -84,7 +84,7 @@ class LibcxiGround final : public Ground {
   CommonClock clock_;
 };
 
-// Endpoints of the driver on such ground.
+// Endpoints of the driver in such an environment.
 class GroundBench final : public conformance::EndpointBench {
  public:
   explicit GroundBench(Ground& on) : ground(on) {
@@ -130,7 +130,7 @@ class GroundBench final : public conformance::EndpointBench {
 
   struct Side {
     std::uint32_t nic = 0;
-    bool stands_still = false;  // is not polled
+    bool stands_still = false;  // not polled
     std::vector<std::byte> memory;
     ArenaTable arenas;
     std::unique_ptr<Device> device;

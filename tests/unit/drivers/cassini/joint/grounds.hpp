@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The grounds that there are. A backend for hardware would be one more row.
+// The available environments. A backend for hardware would be one more row.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace plnet::cassini {
 
 enum class GroundKind : std::uint8_t { kSoft, kSoftRough, kLibcxi };
 
-// The shared object: each executable says where it was built.
+// The path of the shared object; each executable defines it.
 extern const char* const kCxiSoft;
 
-// The parts of events late, events and answers in either order, pauses between commands.
+// Parts of events arrive late, events and answers in either order, with pauses between commands.
 inline soft::Freedom rough_freedom() {
   return {.seed = 20261123,
           .low_latency_rejected = 0.3,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kfi LND on the driver for Cassini on the software Cassini: held to the contract of every LND,
-// with order as it comes and with all the freedom that the device has.
+// The kfi LND on the driver for Cassini on the software Cassini, checked against the LND contract,
+// both in order and with all the freedom of order that the device has.
 #include <memory>
 #include <vector>
 
@@ -42,7 +42,7 @@ class KfiOnCassini final : public conformance::LndRig {
   mocks::FakeCore* b() override { return sides_[1].core.get(); }
   lnet::Lnd& lnd_a() override { return *sides_[0].lnd; }
   lnet::Nid nid_b() override { return nid_of(1); }
-  // Nothing says whether something is on the wire, so it must stay so for a while.
+  // The wire shows no idle state, so quiet must last for a while.
   bool quiet() override {
     const bool again = now() == asked_ + std::chrono::microseconds(1);
     asked_ = now();

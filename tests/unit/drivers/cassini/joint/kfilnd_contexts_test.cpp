@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Interfaces with several receive contexts on the driver for Cassini on the software Cassini: one
-// device, and an endpoint and a kfi LND for each context.
+// device, with an endpoint and a kfi LND for each context.
 #include <memory>
 #include <vector>
 

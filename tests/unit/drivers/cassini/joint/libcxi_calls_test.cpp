@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of libcxi's that the driver does not make, by their symbols in the shared object: services,
-// wait objects, event queues that grow, mappings that move, and the file that says what devices
-// there are.
+// libcxi calls that the driver does not use, through the symbols of the shared object: services,
+// wait objects, growing event queues, moving mappings, and the file that lists the devices.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -178,7 +177,7 @@ TEST_F(LibcxiCalls, MappingMoves) {
   unmap(md);
 }
 
-// A copy of the library with a file beside it.
+// A copy of the library with a device file beside it.
 struct Copy {
   explicit Copy(const std::string& text) {
     std::filesystem::create_directories(folder);

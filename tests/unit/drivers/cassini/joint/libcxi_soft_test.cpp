@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver's libcxi backend on the shared object that exports libcxi's symbols: what it says of
-// its devices, and its errors. What goes through it is conformance_list_test's.
+// The driver's libcxi backend on the shared object that exports libcxi's symbols: device properties
+// and errors. conformance_list_test checks the traffic.
 #include <cerrno>
 #include <memory>
 
@@ -42,7 +42,7 @@ TEST(LibcxiSoft, DevicesAndErrors) {
   backend->close_device(device);
 }
 
-// As when a process ends: the next one can have the same.
+// As at the end of a process: the next one can allocate the same objects.
 TEST(LibcxiSoft, ABackendGivesBackItsObjects) {
   soft::Fabric fabric;
   soft::Nic& nic = fabric.add({.address = 0x1a0});

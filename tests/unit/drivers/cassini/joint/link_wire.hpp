@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A wire made of a link layer, without DPDK: frames go where the test says, those that came wait in
-// a ring of fixed size.
+// A wire on a link layer, without DPDK: the test forwards frames, and received frames wait in a
+// ring of fixed size.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class LinkWire final : public Wire, private link::FramePort {
   }
   [[nodiscard]] CounterView counters() const override { return layer_.stats().view(); }
 
-  // A frame that the cable brings. No room, or longer than this port's MTU: it is lost.
+  // A frame from the cable. It is lost if there is no room or if it exceeds this port's MTU.
   void hear(std::span<const std::byte> frame) {
     if (!up_ || written_ - read_ == kSlots ||
         frame.size() > link::kFrameHeaderBytes + layer_.packet_bytes_max())

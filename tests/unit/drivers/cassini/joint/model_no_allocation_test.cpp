@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driver and software NIC together cost the heap nothing once they run: as fast as they can, and
-// with all the freedom of order.
+// Driver and software NIC together allocate nothing after start, both at full speed and with all
+// the freedom of order.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +22,7 @@ class Rig {
  public:
   explicit Rig(const soft::Freedom& freedom) : pair_(2ULL * kBulkBytes, freedom) {}
 
-  // Messages, bulk both ways, and a buffer that is taken back; until all of it has ended.
+  // Messages, bulk both ways and a cancelled buffer, until all of them have ended.
   bool round(unsigned messages) {
     auto& near = pair_.near;
     auto& far = pair_.far;
@@ -33,7 +33,7 @@ class Rig {
     for (unsigned turn = 0; turn < kTurnsMax; ++turn) {
       while (sent < messages && near.endpoint().send(pair_.to_far, bytes, {}, sent))
         ++sent;
-      // At the near end also the two buffers and the one that was taken back.
+      // At the near end also the two buffers and the cancelled one.
       if (far.received == messages && near.ended == messages + 3 && far.ended == 2) return posted;
       now_ += std::chrono::microseconds(1);
       (void)pair_.fabric.step(static_cast<std::uint64_t>(now_.time_since_epoch().count()));

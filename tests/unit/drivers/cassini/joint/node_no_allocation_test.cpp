@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole node takes nothing from the heap once it runs: not for messages and bulk, not for losses,
-// not for connections that are made and closed.
+// A complete node allocates nothing after start: neither for messages and bulk, nor for losses, nor
+// for connections that are opened and closed.
 #include <array>
 #include <memory>
 
@@ -59,7 +59,7 @@ TEST(CassiniNodeNoAllocation, MessagesBulkLossesAndConnections) {
     (void)half.arenas.add({.base = half.memory.data(), .size = half.memory.size()}).value();
     half.device = Device::open(half.node->backend(), {.pid = 1}, half.arenas).value();
     EndpointConfig config;
-    config.link_period = std::chrono::hours(1);  // asking for the link is cold
+    config.link_period = std::chrono::hours(1);  // reading the link state may allocate
     half.endpoint = Endpoint::create(*half.device, config, half.sum).value();
   }
   Instant now{std::chrono::seconds(1)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver on software NICs that speak in packets over a wire which loses, repeats and delays
-// them: the same promises as on whole messages, and the exhaustion of what a NIC has.
+// The driver on software NICs that exchange packets over a wire which loses, repeats and delays
+// them: the same contract as with whole messages, and the exhaustion of NIC resources.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ class PacketBench final : public conformance::EndpointBench {
   Instant now{};
 };
 
-// So seldom that four tries of a packet are not lost in thousands of runs.
+// Low enough that four tries of one packet do not all fail in thousands of runs.
 soft::WireFaults bad_wire(std::uint64_t seed) {
   return {.seed = seed, .drop = 0.01, .duplicate = 0.05, .reorder = 0.1, .delay_ns = 2'000};
 }
@@ -113,7 +113,7 @@ TEST(CassiniPackets, Tagged) {
   }
 }
 
-// What the NIC cannot give is an error at start, never a crash, and nothing is left behind.
+// A missing NIC resource is an error at start, without a crash, and everything is released.
 TEST(CassiniPackets, EveryLimitRunsOutAtStart) {
   const auto start = [](soft::Limits limits) {
     soft::Fabric fabric;

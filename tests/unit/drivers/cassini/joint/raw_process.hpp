@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process on a NIC: one of each object, by the driver's own queues and layouts, without its
-// endpoint. Events may come in any order that the device is free to choose, so they are asked for
-// by what they are.
+// A process on a NIC: one object of each kind, with the driver's own queues and layouts but without
+// its endpoint. Events may come in any order that the device is free to choose, so a test asks for
+// them by kind.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +95,7 @@ class RawProcess {
     const auto changed = expect(EventType::kStateChange);
     EXPECT_EQ(changed.as<StateChangeEvent>().ptlte_state, static_cast<unsigned>(state));
   }
-  // With what kfi_cxi sets, for any peer, used once; its LINK tells that it is there.
+  // An entry with kfi_cxi's settings, for any peer, used once; its LINK event confirms it.
   [[nodiscard]] TargetCommand entry(std::uint16_t id, std::size_t offset, std::uint64_t length,
                                     std::uint64_t bits) const {
     return {.command = command_byte(CommandType::kQueue, SizeCode::k64, opcode::kAppend),
@@ -151,7 +151,7 @@ class RawProcess {
     return mapping_.iova + (reinterpret_cast<std::uintptr_t>(data.data()) + offset - mapping_.va);
   }
 
-  // The next of this kind; what else comes waits for its turn to be asked for.
+  // Returns the next event of this kind; other events wait until they are asked for.
   Seen expect(EventType type) {
     for (unsigned turns = 0; turns < kTurnsMax; ++turns) {
       const auto found = std::ranges::find(seen_, type, &Seen::type);

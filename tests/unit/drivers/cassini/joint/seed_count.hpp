@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of seeds of a test of races: PLNET_CASSINI_SEEDS if that is set.
+// The number of seeds of a race test: PLNET_CASSINI_SEEDS if set.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two network namespaces on a wire that loses, repeats, mixes up and damages frames from a seed:
-// two veth pairs whose near ends this process holds and carries frames between. What netem does, on
-// kernels that have none, too.
+// Two network namespaces on a wire that loses, repeats, reorders and damages frames from a seed:
+// two veth pairs whose near ends this process holds and forwards frames between. It replaces netem
+// on kernels that have none.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace plnet::cassini::soft {
 
-// Runs a program to its end. True: exit code 0.
+// Runs a program until it exits. True: exit code 0.
 inline bool run_program(std::vector<std::string> words) {
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
@@ -50,13 +50,13 @@ struct VethFaults {
   double loss = 0;
   double duplication = 0;
   double damage = 0;
-  double overtaking = 0;  // share of frames that the next one overtakes
+  double overtaking = 0;  // share of frames that the next frame overtakes
 };
 
 class BadVeth {
  public:
   explicit BadVeth(std::uint64_t seed) : random_(seed) {
-    static unsigned count = 0;  // what is deleted may take a while to be gone
+    static unsigned count = 0;  // deleted devices may take a while to disappear
     const std::string tag = std::to_string(::getpid() % 1'000'000) + "-" + std::to_string(++count);
     for (std::size_t i = 0; i < kEnds; ++i) {
       ends_[i].space = "plnet-cas-" + tag + (i == 0 ? "-a" : "-b");
@@ -74,7 +74,7 @@ class BadVeth {
   BadVeth(const BadVeth&) = delete;
   BadVeth& operator=(const BadVeth&) = delete;
 
-  // False: no namespaces, veth devices or packet sockets here.
+  // False: namespaces, veth devices or packet sockets are not available.
   [[nodiscard]] bool is_laid() const { return is_laid_; }
   [[nodiscard]] std::vector<std::string> inside(std::size_t end,
                                                 const std::vector<std::string>& words) const {
@@ -82,7 +82,7 @@ class BadVeth {
     all.insert(all.end(), words.begin(), words.end());
     return all;
   }
-  // Of our end of the cable: the other sees its carrier go.
+  // Sets the link of our end; the other end sees the carrier change.
   void set_link(std::size_t end, bool up) {
     (void)run_program({"ip", "link", "set", ends_[end].device, up ? "up" : "down"});
   }
@@ -90,7 +90,7 @@ class BadVeth {
     return run_program({"ip", "-n", ends_[end].space, "link", "set", "eth0", "address", mac});
   }
 
-  // Carries what is there, waiting a little when there is nothing.
+  // Forwards waiting frames; waits briefly if there are none.
   void carry() {
     std::array<::pollfd, kEnds> entries{};
     for (std::size_t i = 0; i < kEnds; ++i)
@@ -111,13 +111,13 @@ class BadVeth {
  private:
   static constexpr std::size_t kEnds = 2;
   static constexpr std::size_t kFrameMax = 2048;
-  static constexpr int kAtOnce = 64;  // frames of one end, then it is the other's turn
+  static constexpr int kAtOnce = 64;  // frames of one end before the other gets its turn
 
   struct End {
     std::string space;
     std::string device;
     int socket = -1;
-    std::vector<std::byte> held;  // on its way to here; the next one overtakes it
+    std::vector<std::byte> held;  // delayed; the next frame overtakes it
   };
 
   static bool lay(End& end) {

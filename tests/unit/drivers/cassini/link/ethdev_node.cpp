@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node of the ethdev tests: a process of its own, since a process starts the EAL once. Says one
-// line of what it saw at its end. Exit code 0: all came; 1: it did not; 77: cannot run here.
+// A node of the ethdev tests: a process of its own, since a process can start the EAL only once.
+// Prints one line of results at its end. Exit code 0: everything arrived; 1: it did not; 77: cannot
+// run here.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -52,7 +53,7 @@ void say(bench::LinkNode& node, std::string_view how, std::uint64_t count) {
   (void)std::fflush(stdout);
 }
 
-// Until the time is over: whoever started it ends it.
+// Runs until its time is over; the parent ends it earlier.
 int echo(bench::LinkNode& node, std::uint64_t end_ns) {
   std::deque<std::pair<NicAddress, std::uint64_t>> owed;
   node.on_number = [&](NicAddress from, std::uint64_t number) { owed.emplace_back(from, number); };
@@ -66,7 +67,7 @@ int echo(bench::LinkNode& node, std::uint64_t end_ns) {
   return 0;
 }
 
-// Numbers as fast as they are taken; each must come back once and in turn.
+// Sends numbers as fast as they are accepted; each must come back once and in order.
 int stream(bench::LinkNode& node, NicAddress peer, const Wishes& wishes, std::uint64_t end_ns) {
   const std::uint64_t count = wishes.number("count", 1000);
   const std::size_t bytes = wishes.number("bytes", 100);
@@ -85,7 +86,7 @@ int stream(bench::LinkNode& node, NicAddress peer, const Wishes& wishes, std::ui
   return out_of_turn == 0 && back == count && node.damaged == 0 ? 0 : 1;
 }
 
-// One at a time and, as what stands above would, again after a while: survives whatever happens.
+// Sends one at a time and repeats after a while, as an upper layer would: survives any failure.
 int ping(bench::LinkNode& node, NicAddress peer, const Wishes& wishes, std::uint64_t end_ns) {
   const std::uint64_t count = wishes.number("count", 1000);
   constexpr std::uint64_t kAgainNs = 200'000'000;

@@ -41,7 +41,7 @@ std::vector<std::byte> encoded(const Frame& frame, std::span<const std::byte> pa
   return bytes;
 }
 
-// Sets bytes and mends the checksum: what is refused then is refused for itself.
+// Replaces bytes and corrects the checksum, so that a refusal has another cause.
 template <class T>
 std::vector<std::byte> with(std::vector<std::byte> bytes, std::size_t offset, T value) {
   std::memcpy(bytes.data() + kEthernetBytes + offset, &value, sizeof value);
@@ -95,7 +95,7 @@ TEST(LinkFrame, ComesBackAsItWent) {
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->frame, kSample);
   EXPECT_EQ(std::vector(plain->payload.begin(), plain->payload.end()), payload);
-  bytes.resize(bytes.size() + 46);  // an Ethernet pads
+  bytes.resize(bytes.size() + 46);  // Ethernet padding
   const auto padded = decode_frame(bytes);
   ASSERT_TRUE(padded);
   EXPECT_EQ(padded->payload.size(), payload.size());

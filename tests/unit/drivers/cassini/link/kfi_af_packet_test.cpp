@@ -30,7 +30,7 @@ class KfiAfPacket : public testing::Test {
       wire_.carry();
     return one.wait();
   }
-  // False: it ended first.
+  // False: the process ended first.
   bool carry_until(NodeProcess& one, const std::string& word) {
     while (one.text.find(word) == std::string::npos) {
       if (one.is_over()) return one.text.find(word) != std::string::npos;
@@ -43,7 +43,7 @@ class KfiAfPacket : public testing::Test {
 };
 
 TEST_F(KfiAfPacket, ABadCableChangesNothing) {
-  // A process may be without a CPU for seconds, and this one carries the frames.
+  // A process may lack a CPU for seconds, and this process carries the frames.
   wire_.faults = {.loss = 0.01, .duplication = 0.01, .damage = 0.01, .overtaking = 0.02};
   const auto peer = node(1, {"divisor=1"});
   const auto driver = node(0, {"count=150", "divisor=1", "patience=60"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoints of two processes on a memif: messages, bulk both ways with its content verified, what a
-// bad cable does, a peer that is killed. Every operation ends once.
+// Endpoints of two processes on a memif: messages, bulk both ways with verified content, a bad
+// cable, and a killed peer. Every operation ends once.
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -39,7 +39,7 @@ class KfiMemif : public testing::Test {
   [[nodiscard]] std::unique_ptr<NodeProcess> server(const Words& more = {}) const {
     return std::make_unique<NodeProcess>(words(true, more));
   }
-  // Runs the driving side to its end; false: skipped.
+  // Runs the driving side until it exits; false: skipped.
   void drive(const Words& more, const std::string& expected) {
     NodeProcess node(words(false, more));
     const int code = node.wait();
@@ -49,7 +49,7 @@ class KfiMemif : public testing::Test {
     said_ = node.text;
   }
 
-  // Of those who are sure of their peer: a process may be without a CPU for seconds.
+  // Options for sides that must not lose their peer: a process may lack a CPU for seconds.
   static Words patient(Words more) {
     more.insert(more.end(), {"divisor=1", "patience=60"});
     return more;
@@ -73,7 +73,8 @@ TEST_F(KfiMemif, PacketsAreAsLongAsTheMtu) {
 
 TEST_F(KfiMemif, PortsOfDifferentMtus) {
   for (const bool is_server_wide : {true, false}) {
-    std::filesystem::remove(folder_ + "/memif.sock");  // of the server before, which was killed
+    std::filesystem::remove(folder_ + "/memif.sock");  // left by the previous server, which was
+                                                       // killed
     const auto peer = server({is_server_wide ? "mtu=9000" : "mtu=1500", "divisor=1"});
     drive(patient({"count=300", is_server_wide ? "mtu=1500" : "mtu=9000"}),
           "done good=300 failed=0 twice=0 damaged=0 left=0");

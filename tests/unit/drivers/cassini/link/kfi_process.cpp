@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A kfi node of the end-to-end tests: `role=serve` answers until its time is over, `role=drive` has
-// so many operations succeed and every one end once. Says one line of what it saw at its end. Exit
-// code 0: all is well; 1: it is not; 77: cannot run here.
+// A kfi node of the end-to-end tests: `role=serve` answers until its time is over; `role=drive`
+// completes a number of operations, each of which must end once. Prints one line of results at its
+// end. Exit code 0: success; 1: failure; 77: cannot run here.
 #include <array>
 #include <csignal>
 #include <cstdint>
@@ -33,7 +33,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 
 class Driver {
  public:
-  // When an operation with `peer` fails, the next ones are with `other`.
+  // When an operation with `peer` fails, the following ones use `other`.
   Driver(KfiNode& node, std::uint32_t peer, std::uint32_t other, std::uint64_t count,
          std::uint64_t patience_ns)
       : node_(node),
@@ -47,7 +47,7 @@ class Driver {
       free_.push_back(i);
   }
 
-  // Until so many were good and nothing is under way. False: not in time.
+  // Runs until enough operations succeeded and nothing is under way. False: not in time.
   bool run(std::uint64_t end_ns) {
     bool half_said = false;
     while (node_.now_ns() < end_ns) {
@@ -85,7 +85,7 @@ class Driver {
 
  private:
   static constexpr unsigned kPlaces = KfiNode::kBulkPlaces;
-  // Even cookies are messages, odd ones the tagged buffers that they tell of.
+  // Even cookies are messages, odd ones are the tagged buffers that the messages announce.
   struct Running {
     KfiAsk ask = KfiAsk::kNothing;
     unsigned place = 0;
@@ -97,7 +97,7 @@ class Driver {
     std::uint64_t begun_ns = 0;
   };
 
-  // As kfilnd does: the peer has heard of the buffer and then it died.
+  // Like kfilnd: the peer knew the buffer and died.
   void cancel_stale() {
     for (auto& [number, one] : running_) {
       if (one.buffer_over || one.cancelled || node_.now_ns() < one.begun_ns + patience_ns_)
@@ -105,7 +105,7 @@ class Driver {
       one.cancelled = node_.endpoint().cancel_tagged(static_cast<kfilnd::Tag>(number)).has_value();
     }
   }
-  // One at a time until the peer is there: it is started at the same time, and may take longer.
+  // One at a time until the peer answers: it starts at the same time and may take longer.
   [[nodiscard]] bool may_begin() const {
     return met_ ? good_ + running_.size() < count_ && !free_.empty() : running_.empty();
   }
@@ -133,7 +133,7 @@ class Driver {
       one.message_over = true;
       one.good = false;
       if (!one.buffer_over) one.cancelled = node_.endpoint().cancel_tagged(tag).has_value();
-      if (one.buffer_over) return false;  // nothing has begun
+      if (one.buffer_over) return false;  // the next operation has not begun
     }
     free_.pop_back();
     running_.emplace(number, one);
@@ -217,7 +217,7 @@ int main(int argc, char** argv) {
     driver.say(done ? "done" : "late");
     return done && driver.is_well() ? 0 : 1;
   }
-  // After so many messages the fabric calls it by another address.
+  // After this many messages the fabric gives it another address.
   std::uint64_t move_to = number("moves_to", 0);
   const std::uint64_t move_after = number("moves_after", 0);
   while ((*node)->now_ns() < end_ns) {

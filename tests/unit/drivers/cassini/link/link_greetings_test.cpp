@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Greetings of strangers, and old frames that somebody sends again.
+// Greetings of unknown senders, and old frames that are sent again.
 #include <cstring>
 #include <span>
 #include <vector>
@@ -25,7 +25,7 @@ std::vector<std::byte> whole(const Frame& frame, std::span<const std::byte> payl
   return bytes;
 }
 
-// A whole greeting as anybody on the Ethernet could send it.
+// A complete greeting as any station on the Ethernet could send it.
 std::vector<std::byte> greeting(NicAddress from, Mac mac, std::uint32_t epoch, Sequence first) {
   const auto offer = encode_offer({.packet_bytes_max = 1000, .window = kWindowMax});
   const Frame frame{.destination_mac = mac_of(1),
@@ -52,7 +52,7 @@ TEST(LinkGreetings, StrangersThatGreetTakeNoMoreThanTheirShareOfTheRecords) {
   EXPECT_EQ(rig[0].layer->find_peer(100), nullptr);
   EXPECT_NE(rig[0].layer->find_peer(149), nullptr) << "the oldest goes, the newest stays";
   EXPECT_TRUE(rig[0].layer->find_peer(2)->is_proven);
-  // Whoever is meant gets a record: the free ones first, then strangers'.
+  // Greetings to many addresses use records: free ones first, then those of unknown senders.
   for (NicAddress to = 200; to < 206; ++to)
     ASSERT_TRUE(rig[0].send(to, 1));
   EXPECT_EQ(rig[0].count(LinkCount::kPeersExhausted), 0U);
@@ -69,7 +69,7 @@ TEST(LinkGreetings, AnOldGreetingEndsNoSession) {
     const std::uint32_t own = rig[0].layer->find_peer(2)->own_epoch;
     std::uint32_t next = 101;
     for (int i = 0; i < 60; ++i) {
-      // One of three old sessions of the peer's, from its MAC or from another.
+      // One of three old sessions of the peer, from its MAC or from another.
       const auto old = greeting(2, random.chance(0.5) ? mac_of(2) : mac_of(60),
                                 static_cast<std::uint32_t>(random.between(1, 3)), 5);
       rig[0].layer->receive(old, rig.cable.now_ns, rig[0]);
@@ -99,7 +99,7 @@ TEST(LinkGreetings, AnOldGreetingDelaysNoRestart) {
   EXPECT_EQ(rig[0].count(LinkCount::kPeersRestarted), 1U);
 }
 
-// Data of a session that is over: the peer is asked whether it still means the open one.
+// Data of a closed session: the peer is asked whether the open session is still valid.
 TEST(LinkGreetings, AnOldPacketEndsNoSession) {
   Rig rig(36);
   ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
@@ -120,7 +120,8 @@ TEST(LinkGreetings, AnOldPacketEndsNoSession) {
   EXPECT_EQ(rig[0].count(LinkCount::kStale), 20U);
 }
 
-// What is acknowledged after an offer is gone: whoever took the offer would wait for it for ever.
+// Acknowledgements after an offer withdraw it: a peer that accepted the offer would wait for it for
+// ever.
 TEST(LinkGreetings, AnOfferIsOverWhenThePeerTakesMoreInTheOpenSession) {
   Rig rig(37);
   ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
@@ -141,7 +142,7 @@ TEST(LinkGreetings, AnOfferIsOverWhenThePeerTakesMoreInTheOpenSession) {
   rig[0].layer->receive(whole(taken, {}), rig.cable.now_ns, rig[0]);
   EXPECT_EQ(peer.own_epoch, own);
   EXPECT_EQ(rig[0].count(LinkCount::kPeersRestarted), 0U);
-  // Offered again and taken at once, it is the session.
+  // An offer that is repeated and accepted at once becomes the session.
   rig[0].layer->receive(greeting(2, mac_of(2), 9, 0), rig.cable.now_ns, rig[0]);
   Frame again = taken;
   again.destination_epoch = peer.candidate.own_epoch;

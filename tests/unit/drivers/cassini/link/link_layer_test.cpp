@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets over a bad cable: all come, once, in turn, whatever it does.
+// Packets over a bad cable: all arrive once and in order.
 #include "drivers/net/cassini/soft/link/link_layer.hpp"
 
 #include <algorithm>
@@ -113,8 +113,7 @@ TEST(LinkLayer, OnePercentLossCostsLittle) {
   EXPECT_GE(good * 100, bad * 80) << good << " ns without, " << bad << " ns with loss";
 }
 
-// Six on one port with a short queue: each gets its turn, and little of what is sent is for
-// nothing.
+// Six senders to one port with a short queue: each gets its turn, and few frames are sent in vain.
 TEST(LinkLayer, CongestionBacksOff) {
   Rig rig(15, 7);
   rig.cable.faults = {.frame_ns = 1'000, .queue_ns = 60'000};
@@ -204,7 +203,7 @@ TEST(LinkLayer, ASmallerWindowOfThePeerIsKept) {
 TEST(LinkLayer, PacketsThatTheCableCannotCarryAreDroppedAloneAndCounted) {
   Rig rig(13);
   ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
-  EXPECT_TRUE(rig[0].send(2, 11, 2000));  // more than there ever is room for
+  EXPECT_TRUE(rig[0].send(2, 11, 2000));  // more than ever fits
   ASSERT_TRUE(rig[0].send(2, 12, 900));
   rig[0].layer->set_packet_bytes_max(500);  // while it waits
   ASSERT_TRUE(rig[0].send(2, 13, 400));
@@ -224,7 +223,7 @@ TEST(LinkLayer, PacketsTooLongForThePeerAreDroppedAndCounted) {
   EXPECT_EQ(rig[0].count(LinkCount::kTooLong), 1U);
 }
 
-// Before a session is open nobody knows; and a change is told in a session of its own.
+// Before a session is open the limit is unknown; a change is announced in a new session.
 TEST(LinkLayer, BothEndsKnowWhatBothHaveRoomFor) {
   Rig rig(15);
   const auto room = [&](std::size_t from) {
@@ -246,7 +245,7 @@ TEST(LinkLayer, BothEndsKnowWhatBothHaveRoomFor) {
   EXPECT_EQ(rig[0].count(LinkCount::kPeersDead), 0U);
 }
 
-// The same seed, the same run: nothing is left to chance that does not come from it.
+// The same seed gives the same run: all randomness comes from the seed.
 TEST(LinkLayer, TheSeedDecides) {
   drivers::expect_seed_decides([](std::uint64_t seed) {
     Rig rig(seed);

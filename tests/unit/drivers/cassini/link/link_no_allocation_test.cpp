@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// After the constructor the link layer takes nothing from the heap: not for packets, not for
-// losses, not for peers that come and go.
+// After its constructor the link layer allocates nothing: neither for packets, nor for losses, nor
+// for peers that come and go.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace plnet::cassini::soft::link::link_no_allocation_test {
 namespace {
 
-// A cable of fixed size that loses frames: what does not fit is lost as well.
+// A cable of fixed size that loses frames, including those that do not fit.
 class FlatEnd final : public FramePort, public WireEvents {
  public:
   explicit FlatEnd(std::uint64_t seed) : random_(seed) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that restart, move, fall silent, clash; cables that come and go; strangers.
+// Peers that restart, move, fall silent or clash; cables that fail and return; unknown senders.
 #include <array>
 #include <cstring>
 #include <set>
@@ -32,7 +32,7 @@ TEST(LinkPeers, ARestartedPeerIsRecognisedAndGetsWhatWaits) {
     ASSERT_TRUE(rig[0].send(2, 131));
     ASSERT_TRUE(rig.run_until(
         200 * kMs, [&] { return !rig[1].got[1].empty() && rig[1].got[1].back() == 131; }));
-    // Of what was not acknowledged nothing is missing at the end.
+    // All packets that were not acknowledged have arrived at the end.
     const auto& got = rig[1].got[1];
     EXPECT_EQ(got, numbers(got.front(), 131));
     EXPECT_EQ(rig[0].count(LinkCount::kPeersRestarted), 1U);
@@ -54,8 +54,8 @@ TEST(LinkPeers, ARestartedSenderIsNotTakenForItsEarlierSelf) {
   });
 }
 
-// Both restart again and again while the cable mixes up the frames of all their sessions: in the
-// end they talk, and nothing is heard that was not said.
+// Both nodes restart repeatedly while the cable mixes the frames of all their sessions: in the end
+// they communicate, and no packet arrives that was not sent.
 TEST(LinkPeers, SessionsOfManyRestartsSettle) {
   for_each_seed(100, [](std::uint64_t seed) {
     Rig rig(seed);
@@ -95,7 +95,7 @@ TEST(LinkPeers, ASilentPeerIsDeclaredDeadAndForgotten) {
   EXPECT_EQ(rig[0].count(LinkCount::kPacketsDropped), 3U);
   EXPECT_EQ(rig[0].count(LinkCount::kUnreachable), 0U);
   EXPECT_EQ(rig[0].layer->find_peer(2), nullptr);
-  // It was alive all the time and believes in the old session.
+  // It was running all the time and still uses the old session.
   rig.cable.silent[rig[1].port()] = false;
   ASSERT_TRUE(rig.stream(12, 20, 50 * kMs));
   EXPECT_EQ(rig[1].got[1].back(), 20U);
@@ -213,7 +213,8 @@ TEST(LinkPeers, AClashOfAddressesIsSeenByBoth) {
   Rig rig(28, 1);
   rig.nodes.push_back(std::make_unique<Node>(rig.cable, Rig::small_options(), 1, mac_of(40)));
   rig.run(kMs);
-  // Both announced; the later one is heard by the first, and the first one's by the later.
+  // Both announced themselves: the first hears the later one's announcement, and the later one the
+  // first one's.
   EXPECT_GT(rig[0].count(LinkCount::kClashes), 0U);
   EXPECT_EQ(rig[0].layer->clashing(), mac_of(40));
   EXPECT_EQ(rig[1].layer->clashing(), mac_of(1));
@@ -246,7 +247,7 @@ TEST(LinkPeers, ADeadPeerHoldsUpNobody) {
   ASSERT_TRUE(rig.run_until(20 * kMs, [&] { return rig[2].got[1].size() == 100; }));
 }
 
-// The retry handler above is told of none of this: it must find all its packets at the peer.
+// The retry handler above is not notified: it must find all its packets at the peer.
 TEST(LinkPeers, LongSilenceDropsNothing) {
   Rig rig(33);
   ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
@@ -295,7 +296,7 @@ TEST(LinkPeers, FramesOfStrangersNeverBreakAnything) {
     Rig rig(seed);
     Random random(seed);
     ASSERT_TRUE(rig.stream(1, 20, 100 * kMs));
-    // Whole frames with a good checksum whose fields are anything, many of them nearly right.
+    // Complete frames with a valid checksum and arbitrary fields, many of them nearly correct.
     const Peer& peer = *rig[1].layer->find_peer(1);
     for (int i = 0; i < 200; ++i) {
       std::vector<std::byte> payload(random.below(80));
@@ -326,7 +327,7 @@ TEST(LinkPeers, FramesOfStrangersNeverBreakAnything) {
       if (random.chance(0.2)) rig.run(random.below(20) * 1000);
     }
     EXPECT_LE(rig[1].count(LinkCount::kPeers), 8U);
-    // And a peer that says hello gets through, when those that never were are forgotten.
+    // A peer that greets gets through once records of peers that never existed are evicted.
     rig.run(700 * kMs);
     rig[0].start(1);
     ASSERT_TRUE(rig[0].send(2, 777));

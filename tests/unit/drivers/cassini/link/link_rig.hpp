@@ -26,9 +26,9 @@ struct CableFaults {
   double damage = 0;
   double overtaking = 0;  // share of frames that come late
   std::uint64_t delay_ns = 5'000;
-  std::uint64_t late_ns = 20'000;       // on top, of those
-  std::uint64_t frame_ns = 0;           // how long a frame occupies the way to a port
-  std::uint64_t queue_ns = UINT64_MAX;  // so long a queue before a port, then frames are dropped
+  std::uint64_t late_ns = 20'000;       // additional delay of those
+  std::uint64_t frame_ns = 0;           // transmission time of a frame to a port
+  std::uint64_t queue_ns = UINT64_MAX;  // longest queue before a port; further frames are dropped
 };
 
 inline Mac mac_of(unsigned number) {
@@ -45,10 +45,10 @@ class Cable {
   std::uint64_t now_ns = 1'000'000;
   std::uint64_t carried = 0;
   std::uint64_t lost = 0;
-  // Cut off: nothing comes or goes there, and nobody is told.
+  // Cut off: the port neither sends nor receives, and nobody is notified.
   std::vector<bool> silent;
 
-  // What a port hears is put here.
+  // Receives the frames of a port.
   using Hear = std::function<void(std::span<const std::byte>)>;
   std::size_t plug(Mac mac, Hear hear) {
     ports_.push_back({.mac = mac, .hear = std::move(hear)});
@@ -69,7 +69,7 @@ class Cable {
         put_one(port, frame);
     }
   }
-  // What is due by now.
+  // Delivers frames that are due.
   void deliver() {
     while (!flying_.empty() && flying_.begin()->first.first <= now_ns) {
       auto node = flying_.extract(flying_.begin());
@@ -107,7 +107,8 @@ class Cable {
   std::uint64_t order_ = 0;
 };
 
-// A link layer and what came up from it. Packets say their number and are filled by it.
+// A link layer and the packets that it delivered. Packets contain their number and a pattern made
+// from it.
 class Node final : public WireEvents, public FramePort {
  public:
   Node(Cable& cable, const LinkOptions& options, NicAddress address, Mac mac)
@@ -167,7 +168,7 @@ class Node final : public WireEvents, public FramePort {
   std::unique_ptr<LinkLayer> layer;
   std::map<NicAddress, std::vector<std::uint32_t>> got;
   std::uint64_t damaged = 0;
-  std::uint64_t frames_left = UINT64_MAX;  // that the port takes
+  std::uint64_t frames_left = UINT64_MAX;  // frames that the port still accepts
   std::function<void(NicAddress, std::uint32_t)> on_number;
   [[nodiscard]] std::size_t port() const { return port_; }
 
@@ -201,7 +202,7 @@ struct Rig {
         node->turn();
     }
   }
-  // False: never, within the time.
+  // False: the condition was not met in time.
   template <class Condition>
   bool run_until(std::uint64_t for_ns, const Condition& is_met) {
     for (const std::uint64_t end = cable.now_ns + for_ns; cable.now_ns < end; run(kStepNs)) {
@@ -209,7 +210,8 @@ struct Rig {
     }
     return is_met();
   }
-  // Numbers first … last from node 1 to node 2, as fast as they are taken. False: not all came.
+  // Sends the numbers first … last from node 1 to node 2 as fast as they are accepted. False: not
+  // all arrived.
   bool stream(std::uint32_t first, std::uint32_t last, std::uint64_t for_ns,
               std::size_t bytes = 100) {
     const std::size_t before = nodes[1]->got[1].size();

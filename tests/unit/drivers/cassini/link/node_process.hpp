@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts nodes of ethdev_node.cpp and hears what they say.
+// Starts nodes of ethdev_node.cpp and reads their output.
 #pragma once
 
 #include <cerrno>
@@ -18,15 +18,15 @@ namespace plnet::cassini::soft {
 
 inline constexpr int kNodeCannotRun = 77;
 
-// Whether it was the EAL that would not start, for want of a PMD or of memory: what a test skips
-// for. That a port would not open is our mistake.
+// True if the EAL could not start for want of a PMD or of memory; the test is skipped then. A port
+// that does not open is our own failure.
 inline bool has_no_eal(const std::string& said) {
   return said.find("cannot eal:") != std::string::npos;
 }
 
 class NodeProcess {
  public:
-  // The program, perhaps behind `ip netns exec NAME`, and its words as key=value.
+  // The program, optionally behind `ip netns exec NAME`, and its options as key=value.
   explicit NodeProcess(std::vector<std::string> words) {
     std::vector<char*> argv;
     argv.reserve(words.size() + 1);
@@ -51,21 +51,21 @@ class NodeProcess {
   NodeProcess(const NodeProcess&) = delete;
   NodeProcess& operator=(const NodeProcess&) = delete;
 
-  // The rest of its words in `text`; true as soon as they have `word` in them. A node ends by
-  // itself when its time is over, so this ends, too.
+  // Appends its output to `text`; true as soon as the text contains `word`. A node exits when its
+  // time is over, so this ends, too.
   bool wait_for(const std::string& word) {
     while (text.find(word) == std::string::npos) {
       if (!hear()) return false;
     }
     return true;
   }
-  // Its exit code.
+  // Waits for its exit code.
   int wait() {
     while (hear()) {
     }
     return reap();
   }
-  // Whether it has said everything; takes what it said by now.
+  // True if its output has ended; reads the output so far.
   bool is_over() {
     ::pollfd entry{.fd = said_, .events = POLLIN, .revents = 0};
     return ::poll(&entry, 1, 0) == 1 && !hear();

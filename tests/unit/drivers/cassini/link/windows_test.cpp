@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two windows by themselves, and the table of addresses.
+// The send and receive windows, and the address table.
 #include <array>
 #include <cstring>
 #include <map>
@@ -56,15 +56,15 @@ TEST(SendWindow, WhatWasOvertakenIsLostAfterARoundTripAndALittle) {
   it.push(8);
   it.send_all(0);
   it.window.on_round_trip(20'000);
-  EXPECT_EQ(it.ack(2, 0b110, 20'000).lost, 0U);  // 4 and 5 came, 2 and 3 did not
+  EXPECT_EQ(it.ack(2, 0b110, 20'000).lost, 0U);  // 4 and 5 arrived, 2 and 3 did not
   EXPECT_EQ(it.window.deadline_ns(), 25'000U);
   EXPECT_EQ(it.window.on_deadline(24'999).lost, 0U);
   EXPECT_EQ(it.window.on_deadline(25'000).lost, 2U);
   EXPECT_EQ(it.send_all(25'000), (std::vector<Sequence>{2, 3}));
-  // 7 is lost, too: 2 and 3 were sent after it.
+  // 7 is lost as well: 2 and 3 were sent after it.
   EXPECT_EQ(it.ack(7, 0, 45'000).lost, 1U);
   EXPECT_EQ(it.send_all(45'000), std::vector<Sequence>{7});
-  // Nothing was sent after that: only silence says that it is lost again.
+  // Nothing was sent after that: only a timeout shows that it is lost again.
   EXPECT_EQ(it.window.deadline_ns(), 145'000U);
   EXPECT_TRUE(it.window.on_deadline(145'000).timed_out);
   EXPECT_EQ(it.send_all(145'000), std::vector<Sequence>{7});
@@ -78,10 +78,10 @@ TEST(SendWindow, ThreeLaterOnesAreEnoughUntilOneWasLateOnly) {
   it.push(12);
   it.send_all(0);
   it.window.on_round_trip(20'000);
-  EXPECT_EQ(it.ack(0, 0b111, 20'000).lost, 1U);  // 1 to 3 came
+  EXPECT_EQ(it.ack(0, 0b111, 20'000).lost, 1U);  // 1 to 3 arrived
   EXPECT_EQ(it.send_all(20'000), std::vector<Sequence>{0});
-  EXPECT_EQ(it.ack(4, 0, 22'000).lost, 0U);      // too soon for the second one: the first was late
-  EXPECT_EQ(it.ack(4, 0b111, 23'000).lost, 0U);  // so 4 may be late as well
+  EXPECT_EQ(it.ack(4, 0, 22'000).lost, 0U);      // too soon for the second copy: the first was late
+  EXPECT_EQ(it.ack(4, 0b111, 23'000).lost, 0U);  // so 4 may be late, too
   EXPECT_EQ(it.window.deadline_ns(), 30'000U);
 }
 
@@ -95,7 +95,8 @@ TEST(SendWindow, APacketSentAgainAndLostAgainIsFound) {
   EXPECT_EQ(it.send_all(25'000), std::vector<Sequence>{0});
   it.push(1);
   EXPECT_EQ(it.send_all(30'000), std::vector<Sequence>{3});
-  EXPECT_EQ(it.ack(0, 0b111, 50'000).lost, 1U);  // 3 came, sent after the second try of 0
+  EXPECT_EQ(it.ack(0, 0b111, 50'000).lost, 1U);  // 3 arrived; it was sent after the second copy of
+                                                 // 0
   EXPECT_EQ(it.send_all(50'000), std::vector<Sequence>{0});
 }
 
@@ -139,7 +140,7 @@ TEST(SendWindow, AManySidedLossMakesItSmallerAndAFewDoNot) {
       it.push(16);
       it.send_all(now);
       now += 10'000;
-      // The first of each group of `every` is missing, and comes when it is sent again.
+      // The first of each group of `every` is missing and arrives when it is sent again.
       std::uint64_t bits = 0;
       for (unsigned i = 1; i < 16; ++i)
         bits |= (number + i) % every == 0 ? 0 : std::uint64_t{1} << (i - 1);
@@ -180,7 +181,7 @@ TEST(ReceiveWindow, KeepsWhatComesEarlyAndSaysSo) {
   ReceiveWindow window;
   window.set_up(kNarrow);
   SlotStore store(3, 64);
-  const Sequence first = 0xfffffffe;  // numbers wrap
+  const Sequence first = 0xfffffffe;  // sequence numbers wrap
   window.begin_session(first, store);
   using Verdict = ReceiveWindow::Verdict;
   const std::array<std::byte, 5> packet{};

@@ -32,13 +32,13 @@ class AfPacket : public testing::Test {
         wire_.inside(0, {PLNET_ETHDEV_NODE, kVdev, "address=1", "peer=2", "role=" + role,
                          "count=" + count, "bytes=" + bytes, "seconds=30"}));
   }
-  // Carries frames until the node ends; its exit code.
+  // Forwards frames until the node exits; returns its exit code.
   int carry_until_over(NodeProcess& node) {
     while (!node.is_over())
       wire_.carry();
     return node.wait();
   }
-  // False: it ended first.
+  // False: the process ended first.
   bool carry_until(NodeProcess& node, const std::string& word) {
     while (node.text.find(word) == std::string::npos) {
       if (node.is_over()) return node.text.find(word) != std::string::npos;
@@ -97,7 +97,7 @@ TEST_F(AfPacket, ThePeerRestartsUnderAnotherMac) {
   EXPECT_EQ(carry_until_over(*node), 0) << node->text;
 }
 
-// The number of a NIC that nobody configured is the end of its MAC.
+// The default address of a NIC is the end of its MAC.
 TEST_F(AfPacket, AnAddressComesFromTheMac) {
   ASSERT_TRUE(wire_.set_mac(1, "02:00:00:f3:45:67"));
   NodeProcess peer(wire_.inside(1, {PLNET_ETHDEV_NODE, kVdev, "role=echo", "seconds=40"}));

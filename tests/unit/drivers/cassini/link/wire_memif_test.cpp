@@ -63,7 +63,7 @@ TEST_F(Memif, ThePeerIsKilledAndComesBack) {
   if (has_no_eal(sender.text)) GTEST_SKIP() << sender.text;
   ASSERT_TRUE(is_half) << sender.text << echo->text;
   echo->kill();
-  // Left behind by a process that was killed; the next one could not listen there.
+  // Left by a killed process; without removal the next one could not listen there.
   std::filesystem::remove(folder_ + "/memif.sock");
   echo = std::make_unique<NodeProcess>(
       std::vector<std::string>{PLNET_ETHDEV_NODE, vdev("server"), "address=2", "role=echo"});
@@ -71,8 +71,8 @@ TEST_F(Memif, ThePeerIsKilledAndComesBack) {
   EXPECT_NE(sender.text.find("links_up=2"), std::string::npos) << sender.text;
 }
 
-// On a port without a thread behind it: DPDK 22.11 may panic ("Error adding fd 0") when a memif is
-// closed right after it was made.
+// The test uses a port without a thread behind it: DPDK 22.11 may panic ("Error adding fd 0") when
+// a memif is closed right after its creation.
 TEST(WireEthdev, AnMtuThatCannotBeIsRefusedInWords) {
   NodeProcess node({PLNET_ETHDEV_NODE, "vdev=net_null0", "address=2", "role=echo", "mtu=100"});
   EXPECT_EQ(node.wait(), kNodeCannotRun);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thresholds of an event queue, and who is woken when there is something to read.
+// Thresholds of an event queue, and the wake-ups of its readers.
 #include "drivers/net/cassini/soft/event_queue.hpp"
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"
@@ -32,7 +32,7 @@ struct Rig {
       ASSERT_TRUE(queue.write(event, 64, ++now));
     }
   }
-  // As the reader does it: what is read is zero again.
+  // As the reader does it: slots that were read are zeroed.
   void read_up_to(unsigned slot, std::uint64_t flags = 0) {
     std::memset(memory.data() + 64, 0, std::size_t{slot - 1} * 64);
     std::atomic_ref(*queue.software_state()).store(slot | flags, std::memory_order_release);
@@ -60,7 +60,8 @@ TEST(SoftEventQueue, EachOfSeveralThresholdsIsTold) {
     EXPECT_EQ(rig.get<Status::ThldId>(), threshold);
     EXPECT_EQ(rig.get<Status::ThldSts>(), 1U);
   }
-  // Read to the end: with the next event all three are below again, the last of them is told last.
+  // Read to the end: with the next event all three thresholds are below again, and the last of them
+  // is reported last.
   rig.read_up_to(49);
   rig.write(1);
   EXPECT_EQ(rig.status.rings, 6U);

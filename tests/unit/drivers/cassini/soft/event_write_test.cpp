@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is written into an event queue: each size, padding, wrap, drop, thresholds, a second buffer.
+// Writes into an event queue: each size, padding, wrap, drop, thresholds, a second buffer.
 #include <cstring>
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"
@@ -10,7 +10,7 @@ namespace {
 using rigs::Arena;
 using rigs::Consumer;
 
-// Event queues by themselves.
+// An event queue alone.
 struct Eq {
   explicit Eq(std::size_t bytes = 4096, std::array<unsigned, 4> percent = {})
       : memory(bytes),
@@ -56,10 +56,10 @@ TEST(SoftEvents, EachSizeWrapsWithoutAGap) {
 TEST(SoftEvents, GapsAreFilledWithNullEvents) {
   Eq eq;
   ASSERT_TRUE(eq.write(16, 1));
-  ASSERT_TRUE(eq.write(64, 2));  // NULL of 16 and of 32
+  ASSERT_TRUE(eq.write(64, 2));  // NULL events of 16 and 32 bytes
   ASSERT_TRUE(eq.write(32, 3));
   ASSERT_TRUE(eq.write(16, 4));
-  ASSERT_TRUE(eq.write(32, 5));  // NULL of 16
+  ASSERT_TRUE(eq.write(32, 5));  // a NULL event of 16 bytes
   for (std::uint64_t i = 1; i <= 5; ++i)
     EXPECT_EQ(eq.reader.next()->get<layout::InitiatorShort::UserPtr>(), i);
   EXPECT_EQ(eq.reader.nulls, 3U);
@@ -111,7 +111,7 @@ TEST(SoftEvents, UnclearedMemoryIsNoticed) {
   Eq eq;
   for (unsigned i = 0; i < 62; ++i)
     ASSERT_TRUE(eq.write(64, i));
-  // The reader says that it is done and has not zeroed a thing.
+  // The reader advances its position without zeroing the slots.
   *eq.queue.software_state() = 33;
   ASSERT_TRUE(eq.write(64, 1));
   ASSERT_TRUE(eq.write(64, 2));

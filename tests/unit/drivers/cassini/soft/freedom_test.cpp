@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thousands of seeds through the freedom of order and time that the specification leaves to the
-// device: whatever it draws, what a process was told must be true.
+// Thousands of seeds draw from the freedom of order and time that the specification leaves to the
+// device: every event that a process receives must be true.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -32,7 +32,7 @@ Freedom all_of_it(std::uint64_t seed) {
 struct Two {
   explicit Two(const Freedom& freedom)
       : fabric(freedom, 64), a(fabric, host(1, 7)), b(fabric, host(2, 9)) {}
-  // Small tables: thousands of these are made.
+  // Small tables, since the test creates thousands of them.
   static rigs::HostOptions host(NicAddress address, unsigned pid) {
     rigs::HostOptions options{.address = address, .pid = pid};
     options.arena = 1U << 16;
@@ -44,7 +44,7 @@ struct Two {
   Host a, b;
 };
 
-// Steps until nothing moves any more, gathering the events of both.
+// Steps until nothing changes any more and collects the events of both.
 void gather(Two& two, std::vector<Event>& a, std::vector<Event>& b) {
   for (unsigned quiet = 0; quiet < 40;) {
     const unsigned done = two.fabric.step(Host::now_ns += 5000);
@@ -57,7 +57,8 @@ void gather(Two& two, std::vector<Event>& a, std::vector<Event>& b) {
   }
 }
 
-// kfi_cxi's recipe: the event with auto_unlinked says how many bytes the buffer took in all.
+// kfi_cxi's method: the event with auto_unlinked contains the number of bytes that the buffer
+// received in total.
 TEST(SoftFreedom, BytesOfASharedBufferAddUp) {
   unsigned ack_first = 0, event_first = 0, out_of_order = 0, last_not_last = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -96,7 +97,7 @@ TEST(SoftFreedom, BytesOfASharedBufferAddUp) {
         total = offset + length;
         if (i + 1 < b.size()) ++last_not_last;
       }
-      // Whole, from one sender's message.
+      // Complete, from one sender's message.
       const std::byte* bytes = two.b.arena.data() + offset;
       EXPECT_TRUE(std::all_of(bytes, bytes + length, [&](std::byte one) {
         return one == bytes[0] && one != std::byte{0};
@@ -111,7 +112,7 @@ TEST(SoftFreedom, BytesOfASharedBufferAddUp) {
     if (good < b.size()) ++ack_first;
     if (good == b.size()) ++event_first;
   }
-  // Freedom that is never used is none.
+  // The freedom must actually occur.
   EXPECT_GT(ack_first, 0U);
   EXPECT_GT(event_first, 0U);
   EXPECT_GT(out_of_order, 0U);
@@ -226,7 +227,8 @@ TEST(SoftFreedom, FenceWaitsForWhatIsUnderWay) {
   }
 }
 
-// Everything is destroyed at each step of an operation; what is under way finds nothing to touch.
+// Everything is destroyed at each step of an operation; operations under way must not touch freed
+// objects.
 TEST(SoftFreedom, TeardownAtEveryStep) {
   for (unsigned steps = 0; steps < 60; ++steps) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {

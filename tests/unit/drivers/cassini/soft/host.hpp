@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process on a software NIC, as small as it can be: one of each object, commands made by hand
-// with the model's own layouts, events read by the rules of section 4.1.
+// A minimal process on a software NIC: one object of each kind, commands made by hand with the
+// model's own layouts, events read as a driver reads them.
 #pragma once
 
 #include <atomic>
@@ -65,7 +65,7 @@ class Arena {
   std::byte* memory_ = nullptr;
 };
 
-// Pushes commands as section 3.1 wants them.
+// Writes commands with the alignment that the device requires.
 class Producer {
  public:
   void attach(CommandQueue& queue) {
@@ -75,7 +75,7 @@ class Producer {
   }
   [[nodiscard]] unsigned position() const { return unit_; }
   void skip_to(unsigned unit) { unit_ = unit; }
-  // No alignment: for what must be refused.
+  // Without alignment, for commands that must be refused.
   void push_here(const std::byte* command, unsigned bytes) {
     std::memcpy(ring_ + std::size_t{unit_} * 32, command, bytes);
     unit_ += bytes / 32;
@@ -229,7 +229,7 @@ class Host {
     target.push(slot.data(), 1);
     target.ring();
   }
-  // A list entry over [at, at + length) with what kfilnd sets; `change` alters it.
+  // A list entry over [at, at + length) with kfilnd's settings; `change` modifies it.
   template <class Change>
   void append(const std::byte* at, std::uint64_t length, unsigned buffer, std::uint64_t bits,
               Change change) {
@@ -251,7 +251,7 @@ class Host {
     change(slot.data());
     target.push(slot.data(), 1);
     target.ring();
-    step_(now_ns += 1000);  // before anybody sends
+    step_(now_ns += 1000);  // before any peer sends
   }
   void append(const std::byte* at, std::uint64_t length, unsigned buffer, std::uint64_t bits) {
     append(at, length, buffer, bits, [](std::byte*) {});
@@ -265,7 +265,7 @@ class Host {
     target.push(slot.data(), 1);
     target.ring();
   }
-  // A full DMA command with what kfilnd sets.
+  // A full DMA command with kfilnd's settings.
   template <class Change>
   void dma(DmaOpcode opcode, const Host& to, const std::byte* at, std::uint32_t length,
            std::uint64_t bits, std::uint64_t user, Change change) {
@@ -297,7 +297,7 @@ class Host {
     dma(DmaOpcode::kGet, to, at, length, bits, user, [](std::byte*) {});
   }
 
-  // The next event, stepping until there is one.
+  // Returns the next event; steps until there is one.
   std::optional<Event> wait() {
     for (int i = 0; i < 1000; ++i) {
       if (auto event = events.next()) return event;

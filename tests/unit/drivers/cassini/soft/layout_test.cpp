@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The model's layouts against bytes that the public headers make: every vector both ways, and so
-// every bit field by itself, since each has a vector of its own.
+// The model's layouts against bytes that the public headers produce: every vector both ways, and
+// therefore every single bit field, since each has its own vector.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -71,7 +71,7 @@ TEST_P(Layouts, DecodeFromGoldenBytes) {
   }
 }
 
-// A vector that sets one field only must exist for each, or the two tests above prove little.
+// Each field must have a vector that sets it alone; otherwise the two tests above prove little.
 TEST_P(Layouts, EachFieldHasItsVector) {
   std::set<std::string> alone;
   for (const auto& vector : golden::group(GetParam().structure)) {
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(SoftAddresses, MatchIdsAsTheHeadersMakeThem) {
   if (!golden::present()) GTEST_SKIP() << "no golden vectors here: " << golden::path();
   for (const auto& vector : golden::group("match_id")) {
-    if (golden::name(vector) == "match_id/any") continue;  // all ones, made by nobody's rule
+    if (golden::name(vector) == "match_id/any") continue;  // all ones, without any layout
     const auto pid_bits = static_cast<unsigned>(golden::number(vector, "pid_bits"));
     EXPECT_EQ(match_id(static_cast<unsigned>(golden::number(vector, "pid")),
                        static_cast<std::uint32_t>(golden::number(vector, "nic")), pid_bits),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two NICs of one fabric, whose lists are to match.
+// Two NICs of one fabric for matching tests.
 #pragma once
 
 #include <cstring>

@@ -65,7 +65,7 @@ TEST_F(SoftMatch, GetAtTheWrongHalfOfTheIndices) {
 }
 
 TEST_F(SoftMatch, IgnoreBitsOfTheSpecification) {
-  // kfilnd's bulk entry: bits 52 and 53 are no matter.
+  // kfilnd's bulk entry: bits 52 and 53 are ignored.
   const std::uint64_t entry = 0x0140000000000000 | 0x1234;
   const auto expect_match = [&](std::uint64_t bits, bool matches) {
     b.append(b.arena.data(), 64, 5, entry,
@@ -147,7 +147,7 @@ TEST_F(SoftMatch, OperationsThatTheEntryForbids) {
 }
 
 TEST_F(SoftMatch, MinFreeToTheByte) {
-  // 1000 bytes, 100 of which must stay free: 900 used up is just allowed, 901 is not.
+  // 1000 bytes, of which 100 must stay free: 900 bytes are just allowed, 901 are not.
   for (const bool beyond : {false, true}) {
     b.append(b.arena.data(), 1000, 6, 1, [](std::byte* at) {
       Le::UseOnce::set(at, 0);
@@ -190,7 +190,7 @@ TEST_F(SoftMatch, TruncationAndItsOpposite) {
   a.put(b, a.arena.data(), 100, 1);
   ack(ReturnCode::kOk, 100);
   b.expect(EventType::kPut);
-  // An offset past the end leaves room for nothing.
+  // An offset past the end leaves no room.
   b.append(b.arena.data(), 100, 6, 1);
   a.dma(DmaOpcode::kPut, b, a.arena.data(), 8, 1, 1,
         [](std::byte* at) { layout::FullDma::RemoteOffset::set(at, 101); });
@@ -220,11 +220,11 @@ TEST_F(SoftMatch, EventsThatAreNotWanted) {
   a.dma(DmaOpcode::kPut, b, a.arena.data(), 108, 1, 1, [](std::byte*) {});
   ack(ReturnCode::kOk, 100);
   b.expect_silence();
-  // A failure is told all the same.
+  // A failure is reported all the same.
   a.dma(DmaOpcode::kPut, b, a.arena.data(), 8, 1, 1,
         [](std::byte* at) { layout::FullDma::EventSuccessDisable::set(at, 1); });
   ack(ReturnCode::kEntryNotFound);
-  // LINK and UNLINK, when they are.
+  // LINK and UNLINK events, if enabled.
   b.append(b.arena.data(), 100, 6, 1, [](std::byte* at) {
     Le::EventLinkDisable::set(at, 0);
     Le::EventUnlinkDisable::set(at, 0);
@@ -271,11 +271,11 @@ TEST_F(SoftMatch, MemoryThatIsNotThere) {
   attempt(ReturnCode::kNoTranslation, [&](std::byte* at) {
     Dma::LocalAddr::set(at, Dma::LocalAddr::get(at) + a.arena.size() - 7);
   });
-  // The process's own address is none of the device's.
+  // The device does not know the process's own addresses.
   attempt(ReturnCode::kNoTranslation, [&](std::byte* at) {
     Dma::LocalAddr::set(at, reinterpret_cast<std::uintptr_t>(a.arena.data()));
   });
-  // Freed at the target, with the entry still linked.
+  // The target unmaps its memory with the entry still linked.
   b.append(b.arena.data(), 100, 6, 1);
   ASSERT_TRUE(b.nic.unmap(b.mapping));
   a.put(b, a.arena.data(), 8, 1);
@@ -318,7 +318,7 @@ TEST_F(SoftMatch, ImmediateMessagesAndRestrictedPuts) {
   EXPECT_EQ(put.get<Short::Initiator>(), a.id());
   EXPECT_EQ(put.get<Short::Length>(), 5U);
   EXPECT_EQ(std::memcmp(b.arena.data(), "hello", 6), 0) << "and nothing behind it";
-  // Restricted: no match bits, only where nothing is matched.
+  // Restricted: no match bits, only on entries without matching.
   sticky(true);
   Slots put_now;
   head(put_now.data(), CommandType::kIdc, 0, DmaOpcode::kPut);
@@ -337,7 +337,7 @@ TEST_F(SoftMatch, ImmediateMessagesAndRestrictedPuts) {
   EXPECT_EQ(a.expect(EventType::kAck).get<Ack::UserPtr>(), 90U);
   EXPECT_EQ(std::memcmp(other->arena.data() + 30, "word", 4), 0);
   other->expect(EventType::kPut);
-  // A message under a restricted state, and the reverse, are mistakes.
+  // A message under a restricted state, and the reverse, are errors.
   a.tx.push(message.data(), 1);
   a.tx.ring();
   a.expect(EventType::kCommandFailure, ReturnCode::kCmdInvalidArg);

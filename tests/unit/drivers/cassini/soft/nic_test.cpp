@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects of a software NIC: limits, error numbers, order of destruction; what an address means.
+// Objects of a software NIC: limits, error numbers, order of destruction, addresses.
 #include <cerrno>
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"

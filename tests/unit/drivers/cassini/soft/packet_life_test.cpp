@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a connection, wires that change, and what stands between a port and its wire.
+// The lifetime of a connection, wires that change, and faults between a port and its wire.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -28,7 +28,7 @@ PortOptions short_lived() {
   return options;
 }
 
-// What can be appended again and again.
+// Appends a persistent entry.
 void append_lasting(Host& host, unsigned length) {
   host.append(host.arena.data(), length, 5, 1, [](std::byte* at) { LifeLe::UseOnce::set(at, 0); });
 }
@@ -51,7 +51,7 @@ TEST(SoftPacketLife, AnIdleConnectionIsClosedInThreeSteps) {
   EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kNacks), 0U);
 }
 
-// The first packet of a connection, once more when it is closed: not the beginning of another.
+// The first packet of a connection is repeated after its end: it must not open another connection.
 TEST(SoftPacketLife, WhatAClosedConnectionSentIsNotDoneAgain) {
   Rig rig({}, short_lived());
   append_lasting(*rig.b, 100);
@@ -79,11 +79,11 @@ TEST(SoftPacketLife, WhatAClosedConnectionSentIsNotDoneAgain) {
   EXPECT_EQ(rig.two.port.targets(), 0U);
   EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 1U);
   EXPECT_EQ(rig.two.port.count(PortCounters::Id::kDuplicates), 1U);
-  // The next of that number is a new one.
+  // The next connection of that number is a new one.
   rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
   EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
   EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
-  // What the former says then, and what is answered to it, is neither taken up nor passed over.
+  // Packets of the former connection, and answers to them, are ignored.
   ASSERT_TRUE(rig.one.wire.send(2, tap.first, {}));
   std::optional<Packet> answer = decode(tap.first);
   ASSERT_TRUE(answer.has_value());
@@ -114,7 +114,7 @@ TEST(SoftPacketLife, ASilentTargetIsAskedFourTimesThenForced) {
   rig.run(3);
   EXPECT_EQ(rig.one.port.connections(), 0U);
   EXPECT_EQ(rig.one.port.count(PortCounters::Id::kForced), 1U);
-  // Who it was still remembers: the next connection takes its place.
+  // The former peer still remembers it; the next connection replaces it.
   rig.two.wire.set_link(true);
   rig.run(3);
   EXPECT_EQ(rig.two.port.targets(), 1U);
@@ -123,7 +123,7 @@ TEST(SoftPacketLife, ASilentTargetIsAskedFourTimesThenForced) {
   EXPECT_EQ(rig.two.port.targets(), 1U);
 }
 
-// As a poller that sleeps does it: nobody is stepped but when he says, or a packet has come.
+// As under a sleeping poller: a port is stepped only when it is due or when a packet has arrived.
 TEST(SoftPacketLife, WhoIsSteppedWhenSomethingIsDueMissesNothing) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -159,8 +159,8 @@ TEST(SoftPacketLife, ATargetWithoutRoomForAnswersTurnsAway) {
   EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 1U);
 }
 
-// The answers are lost, so the target goes on remembering them and has no room for the next
-// request. While that is turned away again and again, the time of those before it runs on.
+// The answers are lost, so the target keeps their state and has no room for the next request. While
+// that request is refused repeatedly, the timeouts of the earlier ones continue.
 TEST(SoftPacketLife, LostAnswersAreAskedForThoughALaterRequestIsTurnedAway) {
   PortOptions options = quick();
   options.remembered_responses = 2;
@@ -182,7 +182,7 @@ TEST(SoftPacketLife, LostAnswersAreAskedForThoughALaterRequestIsTurnedAway) {
     EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
 }
 
-// Under another address the target would take it for a message of somebody else.
+// Under another address the target would treat it as a message of another sender.
 TEST(SoftPacketLife, WhoseAddressChangesSendsNothingAgain) {
   Rig rig({}, quick());
   append_lasting(*rig.b, 100);
@@ -217,7 +217,7 @@ TEST(SoftPacketLife, AMessageMayComeAtEveryStepOfTheClose) {
   }
 }
 
-// Connections come and go a hundred times as often as there is room for at a time.
+// Connections are opened and closed a hundred times as often as fit at a time.
 TEST(SoftPacketLife, NumbersAreUsedAgain) {
   PortOptions options = short_lived();
   options.source_connections = options.target_connections = 1;
@@ -266,7 +266,7 @@ TEST(SoftPacketLife, PacketsFitBothEnds) {
   }
 }
 
-// What is out already and too long now ends as what is lost does; the next message fits.
+// Packets in flight that are too long now are lost; the next message fits.
 TEST(SoftPacketLife, AReceiverThatGetsLessRoomUnderWay) {
   Rig rig;
   append_lasting(*rig.b, 1U << 20);
@@ -285,8 +285,8 @@ TEST(SoftPacketLife, AReceiverThatGetsLessRoomUnderWay) {
   EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
 }
 
-// Whichever end moves in the middle, at any moment: the operation ends, once, and if it was
-// executed then once. What follows goes through.
+// Either end moves at any moment: the operation ends once and is executed at most once. Later
+// operations succeed.
 TEST(SoftPacketLife, AnAddressThatChangesUnderWay) {
   unsigned undeliverable = 0;
   for (const bool is_initiator : {true, false}) {
@@ -310,7 +310,7 @@ TEST(SoftPacketLife, AnAddressThatChangesUnderWay) {
         }
       }
       rig.a->expect_silence();
-      // Parked perhaps; and the target gives up what it has half of.
+      // The NID may be parked, and the target discards partial messages.
       Host::now_ns += 96'000'000'000 / 10000;
       rig.run(10);
       while (rig.b->events.next()) {
@@ -344,7 +344,7 @@ TEST(SoftPacketLife, WithoutARetryHandlerNothingIsSentAgain) {
   EXPECT_EQ(rig.one.port.count(PortCounters::Id::kResent), 0U);
 }
 
-// Whoever is refused for want of room at the target hears of it, too.
+// An initiator that is refused for want of room at the target is notified, too.
 TEST(SoftPacketLife, WithoutARetryHandlerARefusalIsTheEnd) {
   PortOptions options = quick();
   options.retry.running = false;
@@ -356,7 +356,7 @@ TEST(SoftPacketLife, WithoutARetryHandlerARefusalIsTheEnd) {
   EXPECT_EQ(rig.one.port.count(PortCounters::Id::kResent), 0U);
 }
 
-// Restricted operations are of no connection to software: each ends once, in any order.
+// Restricted operations belong to no connection for software: each ends once, in any order.
 TEST(SoftPacketLife, RestrictedOperationsOvertakeOneAnother) {
   constexpr std::uint64_t kPuts = 40;
   Rig rig({.seed = 5, .drop = 0.1, .reorder = 0.3, .delay_ns = 3000});

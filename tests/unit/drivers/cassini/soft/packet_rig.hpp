@@ -35,13 +35,13 @@ inline PortOptions quick(std::uint64_t seed = 0) {
   PortOptions options;
   options.seed = seed;
   options.retry.time_divisor = 10000;              // a packet times out after 107 us
-  options.retry.idle_ns = std::uint64_t{1} << 40;  // connections stay
+  options.retry.idle_ns = std::uint64_t{1} << 40;  // connections stay open
   options.source_connections = options.target_connections = 16;
   return options;
 }
 
-// With what begins anew after 64 KiB: made once, since a look at each of some millions of bytes
-// takes longer than a test where sanitizers look, too.
+// A pattern that repeats after 64 KiB; it is computed once, since writing millions of bytes under
+// sanitizers takes longer than a test.
 inline void fill(Arena& arena) {
   static const auto pattern = [] {
     std::array<std::byte, std::size_t{64} << 10U> made{};
@@ -53,7 +53,7 @@ inline void fill(Arena& arena) {
     std::memcpy(arena.data() + at, pattern.data(), std::min(pattern.size(), arena.size() - at));
 }
 
-// Its members are made in this order; the padding is of no account.
+// The members are constructed in this order; the padding does not matter.
 struct Rig {  // NOLINT(clang-analyzer-optin.performance.Padding)
   explicit Rig(const WireFaults& faults = {}, const PortOptions& options = quick())
       : cable(faults), one(cable, 1, options, &lines), two(cable, 2, options) {

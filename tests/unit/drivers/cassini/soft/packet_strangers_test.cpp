@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom a port hears, and whom not: NICs that begin anew or take over an address, and packets that
-// somebody made up.
+// Senders that a port accepts and senders that it refuses: NICs that restart or take over an
+// address, and forged packets.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -15,14 +15,14 @@ using rigs::quick;
 using rigs::Rig;
 using StrangerLe = layout::Target;
 
-// What can be used again and again.
+// Appends a persistent entry.
 void append_lasting(Host& host) {
   host.append(host.arena.data(), 100, 5, 1, [](std::byte* at) { StrangerLe::UseOnce::set(at, 0); });
 }
 
-// After the machine was started anew its clock, from which incarnations are made, begins at 0; and
-// another machine that has the address now counts as it likes. For the peer the connection was
-// closed, or still open and then forgotten.
+// After a reboot the clock from which incarnations are made begins at 0, and another machine that
+// takes over the address has arbitrary values. For the peer the connection was closed, or still
+// open and then forgotten.
 TEST(SoftPacketStrangers, APeerWhoseIncarnationIsLowerIsHeardAgain) {
   for (const bool closed : {true, false}) {
     SCOPED_TRACE(closed);
@@ -46,9 +46,9 @@ TEST(SoftPacketStrangers, APeerWhoseIncarnationIsLowerIsHeardAgain) {
   }
 }
 
-constexpr unsigned kEpochs = 8;  // a liar has no need to know the right one
+constexpr unsigned kEpochs = 8;  // a forger need not know the right epoch
 
-// As an answer from that wire to the first NIC of a rig.
+// Delivers it as an answer from that wire to the first NIC of a rig.
 void answer(InprocWire& wire, NicAddress from, const Packet& packet) {
   Packet lie = packet;
   lie.message.source = 1;
@@ -60,7 +60,7 @@ TEST(SoftPacketStrangers, WhatWasNeverOpenedIsNotClosed) {
   PortOptions options = quick();
   options.source_connections = 4096;
   Rig rig({}, options);
-  InprocWire none(rig.cable, 0);  // a record that was never used names destination 0
+  InprocWire none(rig.cable, 0);  // an unused record names destination 0
   for (const PacketType type : {PacketType::kCleared, PacketType::kClosed}) {
     for (const unsigned number : {0U, 9U, 4000U}) {
       const Packet lie{.type = type, .connection = static_cast<std::uint16_t>(number)};
@@ -108,7 +108,8 @@ TEST(SoftPacketStrangers, NobodyElseRefusesWhatWasSentToAPeer) {
   rig.a->expect(EventType::kAck);
 }
 
-// The low six bits of these are 0: an event that nobody can read, nor what comes behind it.
+// The low six bits of these codes are 0: an event with them and the events behind it would be
+// unreadable.
 TEST(SoftPacketStrangers, ACodeThatNoEventCanTellIsRefused) {
   Rig rig;
   InprocWire third(rig.cable, 3);

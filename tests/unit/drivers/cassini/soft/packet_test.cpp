@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NICs on a wire that loses, repeats and delays: each operation is executed once, each command
-// ends once, and with the code that section 8 says.
+// NICs on a wire that loses, repeats and delays packets: each operation is executed once, and each
+// command ends once and with the specified return code.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -121,7 +121,7 @@ TEST(SoftPacket, AnswersOfTheTarget) {
   rig.a->expect(EventType::kAck, ReturnCode::kOpViolation);
 }
 
-// Whatever the wire does, each message is executed once and each command ends once.
+// On any wire each message is executed once and each command ends once.
 TEST(SoftPacket, OnceWhateverTheWireDoes) {
   const std::uint64_t kSeeds = mocks::seeds_of(150);
   std::uint64_t duplicates = 0, gaps = 0, resent = 0;
@@ -219,7 +219,7 @@ TEST(SoftPacket, CableThatStaysPulled) {
   EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kRetries), 4U);
   ASSERT_FALSE(rig.lines.all.empty());
   EXPECT_EQ(rig.lines.all[0], "packet undeliverable sct=0 spt=1 nid=2 rc=UNDELIVERABLE");
-  // A second one parks the NID, and then nothing waits any more.
+  // A second failure parks the NID; afterwards commands fail at once.
   rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
   for (int tries = 0; tries < 50 && !(ack = rig.a->wait());)
     ++tries;
@@ -228,7 +228,7 @@ TEST(SoftPacket, CableThatStaysPulled) {
   rig.run(1);
   ASSERT_TRUE((ack = rig.a->events.next()));
   EXPECT_EQ(ack->code, ReturnCode::kUndeliverable);
-  // 96 s later the cable is back and all is well.
+  // 96 s later the cable is connected again and commands succeed.
   rig.two.wire.set_link(true);
   Host::now_ns += 96'000'000'000 / 10000;
   rig.b->append(rig.b->arena.data(), 100, 5, 1);
@@ -236,7 +236,8 @@ TEST(SoftPacket, CableThatStaysPulled) {
   rig.a->expect(EventType::kAck);
 }
 
-// Each packet that was out counts, so that what waits behind them does not have a time of its own.
+// Each packet in flight counts, so that commands queued behind them do not wait for timeouts of
+// their own.
 TEST(SoftPacket, SeveralThatAreGivenUpTogetherParkTheNid) {
   Rig rig;
   rig.two.wire.set_link(false);
@@ -281,7 +282,7 @@ TEST(SoftPacket, IdleConnectionsBeginAnew) {
     rig.b->append(rig.b->arena.data(), 100, 5, 1);
     rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, i);
     rig.a->expect(EventType::kAck);
-    // Longer than the target remembers a connection.
+    // Longer than the target keeps a connection.
     Host::now_ns += std::uint64_t{1} << 36;
     rig.run(3);
   }
@@ -294,7 +295,7 @@ TEST(SoftPacket, AddressThatChanged) {
   rig.run(2);
   EXPECT_EQ(rig.two.nic.address(), 5U);
   rig.b->append(rig.b->arena.data(), 100, 5, 1);
-  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);  // to where it is now
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);  // to its present address
   rig.a->expect(EventType::kAck);
 }
 

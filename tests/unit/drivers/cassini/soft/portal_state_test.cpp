@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a portal: overflow and what nobody expected, disabled, out of entries, in
-// software.
+// The states of a portal: overflow list and unexpected messages, disabled, out of entries, managed
+// by software.
 #include "tests/unit/drivers/cassini/soft/match_rig.hpp"
 
 namespace plnet::cassini::soft::portal_state_test {
@@ -29,7 +29,7 @@ TEST_F(SoftMatch, OverflowAndUnexpected) {
     EXPECT_EQ(put.get<Long::PtlList>(), 1U);
     EXPECT_EQ(put.get<Long::Start>(), b.iova(b.arena.data() + (bits - 1) * 100));
   }
-  // Found by a search, without being taken.
+  // Found by a search, which leaves it in the list.
   Slots slot;
   head(slot.data(), 1, CqOpcode::kSearch);
   Le::PtlteIndex::set(slot.data(), b.portal);
@@ -42,7 +42,7 @@ TEST_F(SoftMatch, OverflowAndUnexpected) {
   EXPECT_EQ(b.expect(EventType::kSearch).get<Long::MatchBits>(), 2U);
   EXPECT_EQ(b.expect(EventType::kSearch).get<Long::MatchBits>(), 3U);
   b.expect(EventType::kSearch, ReturnCode::kNoMatch);
-  // An entry that comes later takes its header.
+  // An entry that is appended later takes its header.
   b.append(b.arena.data() + 8192, 100, 31, 2);
   const Event late = b.expect(EventType::kPutOverflow);
   EXPECT_EQ(late.get<Long::BufferId>(), 31U);
@@ -52,7 +52,7 @@ TEST_F(SoftMatch, OverflowAndUnexpected) {
   EXPECT_EQ(late.get<Long::AutoUnlinked>(), 1U);
   b.unlink(31);
   b.expect(EventType::kUnlink, ReturnCode::kEntryNotFound);
-  // The rest is searched and deleted.
+  // The remaining headers are searched for and deleted.
   head(slot.data(), 1, CqOpcode::kSearchAndDelete);
   Le::IgnoreBits::set(slot.data(), ~std::uint64_t{0});
   b.target.push(slot.data(), 1);

@@ -40,7 +40,7 @@ TEST(SoftQueue, EverySizeAtEachAlignment) {
         Slots message;
         head(message.data(), CommandType::kIdc, code, DmaOpcode::kSmallMessage);
         layout::IdcMessage::Length::set(message.data(), length == 256 ? 224 : length);
-        layout::IdcMessage::Nid::set(message.data(), 99);  // nobody
+        layout::IdcMessage::Nid::set(message.data(), 99);  // an unused address
         pair.a.tx.push(message.data(), code);
       }
       pair.a.tx.ring();
@@ -71,12 +71,12 @@ TEST(SoftQueue, UnalignedCommandsStopTheQueue) {
   EXPECT_EQ(layout::CqStatus::ReturnCodeField::get(bytes), 49U);
   EXPECT_EQ(layout::CqStatus::FailLoc32::get(bytes), 1U);
   EXPECT_EQ(layout::CqStatus::FailOpcode::get(bytes), 1U);
-  // Nothing more runs.
+  // No further command runs.
   pair.a.put(pair.b, pair.a.arena.data(), 1, 1);
   pair.a.expect_silence();
 }
 
-// What must be refused, and how.
+// Invalid commands and their errors.
 struct Bad {
   const char* name;
   bool target;
@@ -260,7 +260,7 @@ TEST(SoftQueue, WritePointerOutsideTheRing) {
   }
 }
 
-// Once the NIC has 136 of 200 commands left there is room for 115 more in 252 slots.
+// With 136 of 200 commands left for the NIC there is room for 115 more in 252 slots.
 TEST(SoftQueue, AProducerThatLapsItsQueueIsCaught) {
   for (const unsigned more : {115U, 116U}) {
     Pair pair({.slots = 256});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes into both command queues of a NIC: never a crash, never an access outside of what is
-// mapped, and a queue that stops says why. For the fuzzer and for tests with random bytes.
+// Random bytes in both command queues of a NIC: no crash, no access outside mapped memory, and a
+// stopped queue reports the reason. Used by the fuzzer and by tests with random bytes.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct alignas(kRandomPage) RandomMemory {
   std::byte bytes[16 * kRandomPage];
 };
 
-// Returns how many queues were stopped. The first byte says where the doorbell is rung.
+// Returns the number of stopped queues. The first byte sets the doorbell positions.
 inline unsigned run_commands(std::span<const std::byte> bytes) {
   if (bytes.empty()) return 0;
   Fabric fabric;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What there is of each object, for the NIC and for a service, until none is left; and that all of
-// it can be had again.
+// The limits of each object, for the NIC and for a service: allocation until none is left, and
+// again after release.
 #include "drivers/net/cassini/soft/resources.hpp"
 
 #include <cerrno>
@@ -25,7 +25,7 @@ Service service(unsigned id, Resource what, Share share) {
 TEST(SoftResources, KeptIsThereAndMostIsTheEnd) {
   const std::vector<Service> services{service(1, Resource::kPortals, {}),
                                       service(2, Resource::kPortals, {.most = 4, .kept = 2})};
-  Resources resources({.portals = 6}, services);  // 5: number 0 is none
+  Resources resources({.portals = 6}, services);  // 5: number 0 is unused
   const auto take = [&](unsigned row) { return resources.take(row, Resource::kPortals); };
   for (unsigned i = 0; i < 3; ++i)
     EXPECT_TRUE(take(0));
@@ -43,7 +43,7 @@ TEST(SoftResources, KeptIsThereAndMostIsTheEnd) {
   EXPECT_EQ(resources.used(Resource::kPortals), 4U);
 }
 
-// Takes until the NIC says ENOSPC, gives everything back, and takes one more.
+// Allocates until the NIC returns ENOSPC, releases everything, and allocates once more.
 template <class Make, class Drop>
 void run_out(unsigned expected, Make make, Drop drop) {
   std::vector<unsigned> made;
@@ -128,7 +128,7 @@ TEST(SoftLimits, Profiles) {
       [&](unsigned lcid) { return nic.drop_profile(group, lcid); });
 }
 
-// Eight to a group, whichever the mappings are drawn into.
+// Eight to a group, independent of the order of the mappings.
 TEST(SoftLimits, AddressContexts) {
   Nic nic({.address = 1});
   Arena memory(kPages);
@@ -164,7 +164,7 @@ TEST(SoftLimits, ListEntriesOfTheWholeNic) {
   (void)host.expect(EventType::kLink);
 }
 
-// The entries of one service are gone, those of the other are not.
+// The entries of one service are exhausted, those of the other are not.
 TEST(SoftLimits, ListEntriesOfAService) {
   Fabric fabric;
   Nic& nic = fabric.add(
@@ -182,7 +182,7 @@ TEST(SoftLimits, ListEntriesOfAService) {
   const unsigned other = nic.make_group(2).value();
   const unsigned portal = nic.make_portal(other, 0, {.matching = true}).value();
   EXPECT_NE(nic.tables().take_entry(nic.tables().portals[portal]), kNoEntry);
-  // What goes with its portal comes back.
+  // Objects that are destroyed with their portal become available again.
   ASSERT_TRUE(nic.unmap_portal(host.domain.key, 0));
   ASSERT_TRUE(nic.unmap_portal(host.domain.key, 128));
   ASSERT_TRUE(nic.drop_portal(host.portal));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step of the fabric is bounded in bytes: long messages move slice by slice, and what can go
-// wrong between two slices does.
+// A step of the fabric is bounded in bytes: long messages move slice by slice, with failures
+// between two slices.
 #include <algorithm>
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"
@@ -67,8 +67,8 @@ TEST(Slices, GetsAndFreedomAreBoundedAsWell) {
   EXPECT_EQ(two.a.expect(EventType::kReply).get<Ack::MLength>(), kLongBytes);
 }
 
-// Many that are just short of a slice: the queue waits for the next step, and the other queue's
-// turn comes meanwhile.
+// Many messages just below the slice size: the queue waits for the next step, and the other queue
+// gets its turn.
 TEST(Slices, ManyOfOneQueueLeaveRoomForTheOther) {
   Two two;
   const unsigned other =
@@ -126,7 +126,7 @@ TEST(Slices, CablePulledInTheMiddle) {
   EXPECT_LT(two.arrived(), kLongBytes);
 }
 
-// Whichever end moves, and even if another NIC comes to have its old address.
+// Either end changes its address, even if another NIC takes over its old one.
 TEST(Slices, AddressChangedInTheMiddle) {
   for (const bool is_initiator : {true, false}) {
     for (const bool is_rough : {true, false}) {
@@ -145,7 +145,7 @@ TEST(Slices, AddressChangedInTheMiddle) {
       (void)two.b.expect(EventType::kPut, ReturnCode::kUncor);
       EXPECT_LT(two.arrived(), kLongBytes);
       two.a.expect_silence();
-      // The next one finds its way.
+      // The next operation succeeds.
       two.b.append(two.b.arena.data(), kLongBytes, 6, 0x77);
       two.a.put(two.b, two.a.arena.data(), 100, 0x77, 43);
       (void)two.a.expect(EventType::kAck);

@@ -106,11 +106,11 @@ TEST_F(AccessTableOf, KeepsOldRulesUntilNobodyLooks) {
   table.step();
 }
 
-// Against a model that spells every NID out.
+// Compared with a model that lists every NID.
 struct SlowRule {
   bool deny = false;
   AccessUse use = AccessUse::kAll;
-  std::vector<Nid> sources;  // empty: any
+  std::vector<Nid> sources;  // empty: any source
   std::vector<Nid> destinations;
   NetId from = kNetAny;
   NetId to = kNetAny;

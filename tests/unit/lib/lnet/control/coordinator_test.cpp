@@ -42,7 +42,7 @@ class CoordinatorTest : public ::testing::Test {
 
 TEST_F(CoordinatorTest, TwoNodesDiscoverEachOther) {
   TestParcel parcel;
-  b_.make_peer(kFirst);  // as its first message would have
+  b_.make_peer(kFirst);  // as its first message would
   a_.send(parcel, kSecond);
   settle();
   EXPECT_TRUE(parcel.over && parcel.outcome);
@@ -187,7 +187,7 @@ TEST_F(CoordinatorTest, ACrowdOfStrangersIsServedInTurn) {
   EXPECT_EQ(router.coordinator.counters().get(CoordinatorCounter::kWantedRefused), 0U);
 }
 
-// Shards have tables by their numbers.
+// Shards index their tables by network number.
 TEST_F(CoordinatorTest, NetworksThatComeAndGoShareNumbers) {
   for (std::uint16_t number = 100; number < 100 + 2 * kNisMax; ++number) {
     const Nid each = Nid::of(NetType::kTcp, number, 0x0a020001);
@@ -236,7 +236,7 @@ TEST_F(CoordinatorTest, APingEndsInTime) {
   EXPECT_EQ(a_.operations.mds(), 2U);
 }
 
-// They take slots of which discovery leaves some free.
+// They use ping slots, some of which are reserved for discovery.
 TEST_F(CoordinatorTest, ADiscoveryThatFoundNoSlotGoesOnWhenPingsHaveEnded) {
   std::array<TestPing, 10> pings;
   for (TestPing& ping : pings) {
@@ -291,7 +291,7 @@ TEST_F(CoordinatorTest, AnInterfaceThatWasHeardOfIsUpAgainForAllPeers) {
   b_.send(parcel, kFirst);
   settle();
   Ni& ni = *a_.coordinator.local().nis.front();
-  ni.lnd_down.set(true);  // as its LND has told
+  ni.lnd_down.set(true);  // as its LND reported
   a_.coordinator.tell_of_changed();
   settle();
   const PeerNi& seen = *b_.coordinator.peers().find(kFirst);

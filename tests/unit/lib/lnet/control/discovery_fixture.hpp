@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node, and a peer with two NIDs that it can discover.
+// A node, and a peer with two NIDs for it to discover.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What discovery makes of the NIDs of peers that it knows already.
+// Discovery and the NIDs of peers that are known already.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST_F(DiscoveryMergeTest, ANidMovesFromOnePeerToAnother) {
   EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
 }
 
-// Peers that messages have come from.
+// Peers from which messages have arrived.
 class ClaimedNids : public DiscoveryTest {
  protected:
   static inline const Nid kVictim = nid("10.0.0.66@tcp");
@@ -158,7 +158,7 @@ TEST_F(DiscoveryMergeTest, WhatIsConfiguredAndNotThereIsDown) {
 TEST_F(DiscoveryMergeTest, ALockedPrimaryStays) {
   ASSERT_TRUE(node_.coordinator.add_peer(kSecond, Nid::any(), true, true));
   auto& peer = static_cast<PeerRecord&>(*node_.peer(kSecond));
-  peer.drop_state(kPeerConfigured);  // as if the upper layer had named it
+  peer.drop_state(kPeerConfigured);  // as if the upper layer had added it
   ASSERT_TRUE(discover(kSecond));
   EXPECT_EQ(peer.primary, kSecond);
   EXPECT_EQ(node_.nids_of(kSecond).size(), 2U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our changes pushed to others, and what others push to us.
+// Pushes of our changes to others, and pushes from others to us.
 
 #include <gtest/gtest.h>
 
@@ -51,14 +51,14 @@ TEST_F(DiscoveryPushTest, AStatusIsPushedOnDemandWithTheSameSequence) {
   EXPECT_EQ(pushed->walk().next()->status, kNiDown);
 }
 
-// Done at once, it would ask again, and so on until the push ends: that may take a transaction
-// timeout.
+// An immediate push would request another one, and so on until the push ends, for up to a
+// transaction timeout.
 TEST_F(DiscoveryPushTest, WhoNeedsAnotherPushWaitsForTheOneUnderWay) {
   ASSERT_TRUE(discover(kTheirs));
   far_.acknowledges = false;
   node_.coordinator.set_ni_status(*node_.coordinator.local().nis[0], kNiDown, true);
   settle();
-  far_.push(kTheirs, kOurs);  // which ends the discovery, not our push
+  far_.push(kTheirs, kOurs);  // this ends the discovery, not our push
   settle();
   node_.coordinator.set_ni_status(*node_.coordinator.local().nis[0], kNiUp, true);
   settle();
@@ -68,7 +68,7 @@ TEST_F(DiscoveryPushTest, WhoNeedsAnotherPushWaitsForTheOneUnderWay) {
   settle();
   EXPECT_FALSE(parcel.over);
   far_.acknowledges = true;
-  node_.coordinator.directory().find(kTheirs)->losses.set(1);  // and it is pushed again
+  node_.coordinator.directory().find(kTheirs)->losses.set(1);  // so it is pushed again
   settle(std::chrono::seconds(2));
   settle();
   EXPECT_TRUE(parcel.over && parcel.outcome);
@@ -159,7 +159,7 @@ TEST_F(DiscoveryPushTest, ATruncatedPushIsAnsweredByAPingAndTheNextOneComesWhole
   EXPECT_EQ(node_.nids_of(kTheirs).size(), 39U);
 }
 
-// They keep their connections: what the kernel forgets of a peer these outlive.
+// Discovered NIDs keep their connections; the kernel deletes the peer.
 TEST_F(DiscoveryPushTest, APushWithDiscoveryOffTakesADiscoveredPeerApart) {
   ASSERT_TRUE(discover(kTheirs));
   const PeerNi* const first = node_.coordinator.directory().find(kTheirs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several nodes whose interfaces come and go while their messages are late, lost or fail. When that
-// has stopped and each has sent to each once more, what each knows is the truth.
+// Several nodes whose interfaces come and go while their messages are late, lost or fail.
+// Afterwards, when each node has sent to each once more, the knowledge of each must be correct.
 #include <algorithm>
 #include <cstdlib>
 
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint32_t kNodes = 4;
 
-// The n-th interface of a node. The first two never go: with the last NI of a network a node, as in
-// the kernel, forgets who else is on it until it asks again.
+// The n-th interface of a node. The first two remain: a node that loses the last NI of a network
+// forgets the peers on it until it discovers them again, as in the kernel.
 Nid nid_of(std::uint32_t node, std::uint32_t n) {
   if (n == 3) {
     Nid large = nid("fd00::1@tcp");
@@ -74,7 +74,7 @@ class Site {
     }
   }
 
-  // States of `lnetctl peer set --state`, with any bits or one.
+  // States of `lnetctl peer set --state`: random bits or a single one.
   void set_states(TestNode& node) {
     Random& random = network_.random();
     const auto bits = static_cast<std::uint32_t>(
@@ -83,7 +83,7 @@ class Site {
       if (random.chance(0.5)) peer.set_state(settable_state(peer.state.get(), bits));
     });
   }
-  // Facts that nodes know of each other are forgotten.
+  // Nodes forget facts about each other.
   void forget() {
     for (const auto& node : nodes_)
       node->coordinator.directory().for_each([&](PeerRecord& peer) {
@@ -98,7 +98,7 @@ class Site {
       node->release_held();
     }
     turn(std::chrono::seconds(20));
-    // A push that was lost is sent again on account of the next message.
+    // The next message triggers a lost push again.
     for (int round = 0; round < 3; ++round) {
       for (std::uint32_t from = 0; from < kNodes; ++from) {
         for (std::uint32_t to = 0; to < kNodes; ++to) {
@@ -169,7 +169,7 @@ TEST_P(DiscoveryRandom, WhenLossesStopEverybodyKnowsTheTruth) {
   site.check();
 }
 
-// States that people set are wrong, but do no harm, and pass.
+// States set by users are wrong, but they do no harm and are corrected.
 TEST_P(DiscoveryRandom, StatesThatPeopleSetDoNoHarm) {
   Site site(GetParam(), true);
   site.disturb(300);

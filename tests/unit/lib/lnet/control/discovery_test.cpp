@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state machine of discovery, row by row, against a remote node that does what the test says.
+// The state machine of discovery, row by row, with a remote node that the test controls.
 #include "lib/lnet/control/discovery.hpp"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST_F(DiscoveryTest, WithDiscoveryOffHereAPeerIsPingedAndLeftAsItIs) {
   EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
   EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
   EXPECT_EQ(far_.pushes, 0);
-  // Asked by its other NID, the peer has its statuses looked after, not its NIDs.
+  // A discovery by its other NID updates the peer's statuses, not its NIDs.
   far_.say({kSecond, kTheirs}, 0x1e, 1);
   EXPECT_TRUE(discover(kTheirs));
   EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
@@ -332,7 +332,7 @@ TEST_F(DiscoveryTest, StatusesArriveAndADownCostsHealth) {
   EXPECT_EQ(second->health.get(), kHealthMax) << "never heard from: as good as new";
 }
 
-// What happens in between.
+// Events between the states.
 
 TEST_F(DiscoveryTest, APeerDeletedInTheMiddleSendsWhoWaitsToLookAgain) {
   far_.answers = false;
@@ -364,7 +364,7 @@ TEST_F(DiscoveryTest, MorePeersThanSlotsTakeTurns) {
   EXPECT_EQ(node_.count(Id::kQueuedMax), 50U);
 }
 
-// small_limits(): 8 peers may have more than 8 interfaces, and 4 more.
+// small_limits(): 8 peers may have 8 interfaces, and 4 more.
 TEST_F(DiscoveryTest, WhatThereIsNoRoomForIsLeftOutAndThePeerIsDone) {
   std::vector<std::unique_ptr<RawPeer>> peers;
   std::vector<Nid> first;

@@ -83,7 +83,7 @@ std::optional<Nid> FakeOperations::source_for(const Nid& wanted, const Nid& targ
   return std::nullopt;
 }
 
-// Tells of an event and ends the MD with its last one.
+// Delivers an event, and ends the MD with its last one.
 void FakeOperations::tell(std::uint32_t index, Event event) {
   const auto at = mds_.find(index);
   PLNET_CHECK(at != mds_.end(), "events are of MDs that there are");

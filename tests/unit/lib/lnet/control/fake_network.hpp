@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DataOperations without LNet: nodes of one process whose GETs and PUTs on portal 0 reach each
-// other by NID, late or never, as a seed says. Time moves only when told.
+// other by NID, late or never, depending on a seed. Only the test advances time.
 #pragma once
 
 #include <array>
@@ -24,12 +24,12 @@ struct FakeMessage {
   MessageType type = MessageType::kGet;
   Nid source;
   Nid target;
-  MdHandle origin;           // of the initiator, for REPLY and ACK
-  std::uint32_t length = 0;  // GET: the sink; PUT: of the payload; ACK: what was accepted
+  MdHandle origin;           // the initiator's, for REPLY and ACK
+  std::uint32_t length = 0;  // GET: sink; PUT: payload; ACK: accepted bytes
   std::vector<std::byte> payload;
   std::uint64_t match_bits = 0;
   PortalId portal = 0;
-  Nid sender = Nid::any();  // the last hop; any: its source
+  Nid sender = Nid::any();  // the last hop; any: the source
 };
 
 class FakeNode {
@@ -42,19 +42,19 @@ class FakeNetwork {
  public:
   explicit FakeNetwork(std::uint64_t seed = 1) : random_(seed) {}
 
-  double loss = 0;          // of a message
-  double send_failure = 0;  // of a send: its SEND event says so
-  // How long an LND holds on to a message whose sending fails; what nobody owns cannot be reached
-  // then.
+  double loss = 0;          // probability for a message
+  double send_failure = 0;  // probability for a send; its SEND event has the error
+  // The time for which an LND holds a message that fails to send; NIDs without an owner cannot be
+  // reached.
   Duration connect_time{};
-  Duration delay_max{};  // each message and event takes up to so long, by chance
+  Duration delay_max{};  // the longest random delay of messages and events
   Duration response_timeout = std::chrono::seconds(150);
 
   void own(const Nid& nid, FakeNode* node) { owners_[key(nid)] = node; }
   void disown(const Nid& nid) { owners_.erase(key(nid)); }
   [[nodiscard]] bool is_owned(const Nid& nid) const { return owners_.contains(key(nid)); }
   void send(const FakeMessage& message);
-  // Runs `call` in a moment.
+  // Runs `call` after a random delay.
   void later(std::function<void()> call) { at(now_ + delay(), std::move(call)); }
   void at(Instant when, std::function<void()> call) { calls_.emplace(when, std::move(call)); }
 
@@ -62,11 +62,11 @@ class FakeNetwork {
   [[nodiscard]] std::optional<Instant> next() const {
     return calls_.empty() ? std::nullopt : std::optional(calls_.begin()->first);
   }
-  // Runs what is due at `when` or before.
+  // Runs everything due until `when`.
   void run_to(Instant when);
 
   Random& random() { return random_; }
-  std::vector<FakeMessage> log;  // everything that was sent, oldest first
+  std::vector<FakeMessage> log;  // every message sent, oldest first
 
  private:
   using Key = std::array<std::uint8_t, sizeof(Nid)>;
@@ -85,10 +85,10 @@ class FakeOperations final : public DataOperations, public FakeNode {
       : memory(memory_bytes), network_(network) {}
 
   std::vector<std::byte> memory;  // arena 0
-  std::vector<Nid> nids;          // ours, in order
+  std::vector<Nid> nids;          // our NIDs, in order
   std::uint32_t mds_max = 1000;
-  std::uint32_t messages_left = ~0U;  // that may still be sent
-  // Makes a peer of whoever a message comes from, as the core does. False: the message is dropped.
+  std::uint32_t messages_left = ~0U;  // messages that may still be sent
+  // Makes a peer of each sender, as the core does. False: the message is dropped.
   std::function<bool(const Nid&)> know_sender;
 
   [[nodiscard]] Result<Attached> attach(const MeSpec& me, const MdSpec& md) override;
@@ -124,9 +124,9 @@ class FakeOperations final : public DataOperations, public FakeNode {
   void answer(const FakeMessage& message);
 
   FakeNetwork& network_;
-  std::map<std::uint32_t, Md> mds_;  // by index, which is the order of attaching
+  std::map<std::uint32_t, Md> mds_;  // by index, the order of attachment
   std::uint32_t next_ = 1;
-  std::deque<FakeMessage> delayed_;  // PUTs that found nothing: the portal is lazy
+  std::deque<FakeMessage> delayed_;  // PUTs without a match on the lazy portal
 };
 
 }  // namespace plnet::lnet

@@ -61,7 +61,7 @@ TEST_F(GatewayChecksTest, AGatewayThatIsSilentIsDownWithinItsIntervalAndTimeout)
   EXPECT_GE(count(Id::kTimedOut), 1U);
 }
 
-// Its own trouble is no trouble of the gateway's.
+// A failure of this node does not make its gateways down.
 TEST_F(GatewayChecksTest, ANodeWithoutMessagesDoesNotTakeItsGatewaysForDead) {
   add(kFar);
   pass(2);
@@ -77,7 +77,7 @@ TEST_F(GatewayChecksTest, ANodeWithoutMessagesDoesNotTakeItsGatewaysForDead) {
   EXPECT_EQ(route(kFar).history.count(), 1U);
 }
 
-// It has answered, and only was not told yet what this node is.
+// The gateway answered; only the push to it is outstanding.
 TEST_F(GatewayChecksTest, NorForWantOfOneForThePushThatFollows) {
   add(kFar);
   pass(2);
@@ -93,7 +93,7 @@ TEST_F(GatewayChecksTest, NorForWantOfOneForThePushThatFollows) {
   EXPECT_EQ(count(Id::kTimedOut), 0U);
 }
 
-// What is to be forwarded there ends, on whichever shard it waits.
+// Messages to be forwarded to it end on every shard.
 TEST_F(GatewayChecksTest, ShardsHearOfEveryWayInWhichAGatewayIsFoundDown) {
   add(kFar);
   pass(2);
@@ -155,7 +155,7 @@ TEST_F(GatewayChecksTest, ASingleHopNeedsTheFarSideAndAMultiHopDoesNot) {
   add(kFarther);
   pass(2);
   EXPECT_FALSE(route(kFarther).single_hop.get());
-  gateway_.say(nids_, kRoutes, 2);  // the last one is down
+  gateway_.say(nids_, kRoutes, 2);  // its far NI is down
   pass(11);
   EXPECT_FALSE(up(kFar));
   EXPECT_EQ(last_cause(kFar), RouteCause::kRemoteNetDown);
@@ -216,7 +216,7 @@ TEST_F(GatewayChecksTest, WhyARouteIsUpAgainIsWhatMadeItSo) {
   EXPECT_TRUE(up(kFar));
   EXPECT_EQ(last_cause(kFar), RouteCause::kAnswered);
 
-  pass(700);  // a third time now would be once too often
+  pass(700);  // a third failure would be too many
   gateway_.say(nids_, kRoutes, 2);
   gateway_.push(kGateway, kOurs);
   pass(1);
@@ -329,8 +329,8 @@ TEST_F(GatewayChecksTest, EachChangeIsTold) {
   EXPECT_TRUE(node_.coordinator.gateway_checks().take_news().empty());
 }
 
-// Whatever the gateway does: within an interval, a timeout and the answers that one which flapped
-// owes, routes are what it is.
+// Whatever the gateway does, routes show its true state within one interval, one timeout and the
+// additional replies after flapping.
 TEST_F(GatewayChecksTest, RoutesAreTheTruthWithinTheirInterval) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     FakeNetwork network(seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node with routes through one gateway, which says and does what a test wants.
+// A node with routes through one gateway that the test controls.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline const Nid kGatewayToo = nid("10.1.0.9@tcp1");
 inline const Nid kFarSide = nid("10.7.0.9@o2ib7");
 inline const NetId kFar = make_net(NetType::kO2ib, 7);
 inline const NetId kFarther = make_net(NetType::kO2ib, 8);
-inline constexpr std::uint32_t kRoutes = 0x1a;    // a node that routes
+inline constexpr std::uint32_t kRoutes = 0x1a;    // a node with routing enabled
 inline constexpr std::uint32_t kNoRoutes = 0x1e;  // RTE_DISABLED
 
 class GatewayChecksTest : public ::testing::Test {
@@ -34,7 +34,7 @@ class GatewayChecksTest : public ::testing::Test {
     ASSERT_TRUE(
         node_.coordinator.add_route({.net = net, .gateway = kGateway, .hops = hops}).has_value());
   }
-  // As time goes by: shards turn at least once a second.
+  // Advances time: shards turn at least once a second.
   void pass(int count) {
     for (int i = 0; i < count; ++i)
       run(network_, {&node_}, std::chrono::seconds(1));

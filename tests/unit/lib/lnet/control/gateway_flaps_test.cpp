@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes that go down again and again are held back, each by itself, where there is another way.
+// Routes that go down repeatedly are held back, each individually, where another route exists.
 #include "tests/unit/lib/lnet/control/gateway_fixture.hpp"
 
 namespace plnet::lnet::gateway_flaps_test {
@@ -10,7 +10,7 @@ const Nid kSteady = nid("10.0.0.8@tcp");
 class RoutesThatFlap : public GatewayChecksTest {
  protected:
   RoutesThatFlap() { steady_.say(steady_nids_, kRoutes); }
-  // kFar leads to where the gateway itself is, with kFarSide; kFarther is behind that.
+  // kFar leads to the network of the gateway's far NI, kFarSide; kFarther lies behind it.
   void tell_far_side(bool up) {
     gateway_.say(nids_, kRoutes, up ? UINT32_MAX : 2);
     gateway_.push(kGateway, kOurs);
@@ -23,7 +23,7 @@ class RoutesThatFlap : public GatewayChecksTest {
       tell_far_side(true);
     }
   }
-  // Another gateway, which never was down.
+  // Another gateway, which was never down.
   void add_steady(NetId net) {
     ASSERT_TRUE(node_.coordinator.add_route({.net = net, .gateway = kSteady}).has_value());
   }
@@ -92,7 +92,7 @@ TEST_F(RoutesThatFlap, TakeNoOthersOfTheirGatewayAlong) {
   EXPECT_EQ(count(Id::kHeldBack), 1U);
 }
 
-// What has to leave from one network of ours cannot take it.
+// Messages bound to one of our networks cannot use that route.
 TEST_F(RoutesThatFlap, AreNotHeldBackForOneThatOnlyAnotherNetworkOfOursReaches) {
   const std::vector<Nid> nids{nid("10.1.0.8@tcp1"), nid("10.7.0.7@o2ib7")};
   const RawPeer elsewhere{network_, nids, kRoutes};
@@ -105,7 +105,7 @@ TEST_F(RoutesThatFlap, AreNotHeldBackForOneThatOnlyAnotherNetworkOfOursReaches) 
 
 TEST_F(RoutesThatFlap, AreHeldBackThoughAnotherIsDownForGood) {
   add(kFar);
-  add(kFarther, 1);  // the gateway is not there
+  add(kFarther, 1);  // the gateway is absent
   add_steady(kFar);
   pass(2);
   EXPECT_FALSE(up(kFarther));
@@ -161,7 +161,7 @@ TEST_F(RoutesThatFlap, AreUsedAsLongAsTheOtherWayIsLost) {
   pass(2);
   flap_far_side();
   ASSERT_FALSE(up(kFar));
-  steady_.say(steady_nids_, kRoutes, 1);  // its own far side
+  steady_.say(steady_nids_, kRoutes, 1);  // its own far NI
   steady_.push(kSteady, kOurs);
   pass(1);
   EXPECT_TRUE(up(kFar));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gateways that are whole coordinators: what they do to themselves is seen at the other end.
+// Gateways that are complete coordinators: their local changes are noticed by their clients.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class GatewayNodesTest : public ::testing::Test {
       EXPECT_TRUE(client_.coordinator.add_route({.net = kFar, .gateway = gateway, .hops = 1}));
     pass(2);
   }
-  // Makes a peer of whoever it hears from, as the core does.
+  // Makes a peer of each sender, as the core does.
   static void know(TestNode& node) {
     node.operations.know_sender = [&node](const Nid& from) {
       (void)node.make_peer(from);
@@ -44,7 +44,7 @@ class GatewayNodesTest : public ::testing::Test {
     for (int i = 0; i < count; ++i)
       run(network_, {&client_, &one_, &two_}, seconds(1));
   }
-  // As long as it may take until routes are the truth.
+  // The longest time until routes show the true state.
   void settle() { pass(5 + 2 + 2); }
   bool up(const Nid& gateway) {
     for (const Route* const route : client_.coordinator.routes().view().net(kFar)->routes) {

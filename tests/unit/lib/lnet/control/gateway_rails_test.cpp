@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gateways that several interfaces lead to, some of which are lost.
+// Gateways reachable through several interfaces, some of which fail.
 #include <algorithm>
 #include <vector>
 
@@ -54,7 +54,7 @@ TEST_F(GatewaysOfSeveralRails, AnInterfaceThatIsLostSpeaksForItself) {
   EXPECT_TRUE(up(kFarther));
 }
 
-// One network that this node cannot reach it over says nothing of the other.
+// If the gateway is unreachable over one network, routes over the other network stay up.
 TEST_F(GatewaysOfSeveralRails, ANetworkThatIsLostTakesOnlyItsOwnRoutes) {
   add(kFarther);
   ASSERT_TRUE(node_.coordinator.add_route({.net = kFar, .gateway = kGatewayToo}).has_value());
@@ -84,7 +84,7 @@ TEST_F(GatewaysOfSeveralRails, ANetworkThatIsLostTakesOnlyItsOwnRoutes) {
   EXPECT_TRUE(by_second().alive.get());
 }
 
-// As TCP does where nobody answers a SYN, far longer than checks are apart.
+// As TCP does without an answer to its SYN, far longer than the check interval.
 TEST_F(GatewaysOfSeveralRails, AnLndThatTriesOneForLongKeepsNoOtherFromBeingAsked) {
   node_.parameters.alive_router_check_interval_s.set(2);
   network_.connect_time = std::chrono::seconds(50);
@@ -104,7 +104,7 @@ TEST_F(GatewaysOfSeveralRails, AnLndThatTriesOneForLongKeepsNoOtherFromBeingAske
   EXPECT_FALSE(up(kFarther)) << "as soon as ever";
 }
 
-// The gateway says something by itself while another one of its interfaces is asked.
+// The gateway pushes by itself while another one of its interfaces is pinged.
 TEST_F(GatewaysOfSeveralRails, APushIsNoAnswerOfTheInterfaceThatIsAsked) {
   add(kFarther);
   pass(2);
@@ -145,7 +145,7 @@ TEST_F(GatewaysOfSeveralRails, AnInterfaceThatIsSaidToBeDownIsNotAsked) {
   EXPECT_TRUE(up(kFarther));
 }
 
-// Paths compare interfaces of a gateway by health, whichever network they are on.
+// Path selection compares interfaces of a gateway by health, on every network.
 TEST_F(GatewaysOfSeveralRails, MessagesThatMayChooseTakeAnotherThanASilentOne) {
   const auto health = [this](const Nid& nid) {
     return node_.coordinator.peers().find(nid)->health.get();
@@ -175,7 +175,7 @@ TEST_F(GatewaysOfSeveralRails, WhatIsSaidOfASilentOneCountsOnceNobodyChecks) {
   EXPECT_TRUE(is_up(kGatewayToo));
 }
 
-// `lnetctl peer set --state`, with any bits, of a gateway and those that are no peers of its.
+// `lnetctl peer set --state` with random bits, for a gateway and for NIDs that are not part of it.
 TEST_F(GatewaysOfSeveralRails, AStateThatPeopleSetPasses) {
   (void)node_.make_peer(kSecond);
   add(kFar);

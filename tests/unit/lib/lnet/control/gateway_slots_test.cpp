@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// There are so many slots for pings, and who does not answer has one for long.
+// The number of ping slots is limited, and a silent peer holds its slot for long.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -13,7 +13,7 @@
 namespace plnet::lnet::gateway_slots_test {
 namespace {
 
-// Peers that nobody knows, all asked at once.
+// Unknown peers that are all pinged at once.
 struct Strangers {
   explicit Strangers(TestNode& node) {
     for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -46,7 +46,8 @@ TEST_F(GatewayChecksTest, PeersThatDoNotAnswerDoNotKeepAGatewayWaiting) {
   EXPECT_TRUE(strangers.all_over());
 }
 
-// As many as there are slots for, half of all. Their LND has the pings for longer than checks wait.
+// As many silent gateways as half of all slots. Their LND holds the pings for longer than the
+// checks wait.
 TEST_F(GatewayChecksTest, NorDoGatewaysThatDoNotAnswerOneAnother) {
   std::vector<std::unique_ptr<RawPeer>> gateways;
   for (std::uint32_t i = 0; i < 8; ++i) {

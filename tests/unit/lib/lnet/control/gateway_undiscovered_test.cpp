@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes while discovery is off, here or there: each has a flag, which replies and LNDs set.
+// Routes while discovery is off on either side: each has a flag, which replies and LNDs set.
 #include "tests/unit/lib/lnet/control/gateway_fixture.hpp"
 
 namespace plnet::lnet::gateway_undiscovered_test {
@@ -77,7 +77,7 @@ TEST_F(GatewaysUndiscovered, OneThatWasNeverAskedIsUpWithItsNi) {
   EXPECT_EQ(gateway_.pings, 0);
 }
 
-// By a message that came through it, which a shard saw.
+// Through a message that arrived by it, which a shard noticed.
 TEST_F(GatewaysUndiscovered, ARevivedOneHasTheRoutesThatMessagesComeByAndTheOthersOnceItAnswers) {
   add(kFar);
   add(kFarther);

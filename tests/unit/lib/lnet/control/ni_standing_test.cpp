@@ -37,7 +37,7 @@ TEST(NiStanding, ARoutersSilentNetworkIsDownUntilSomebodyPingsThisVeryNi) {
   NiFacts facts = kWell;
   facts.routing = facts.silent = true;
   EXPECT_EQ(judge_ni(NiCause::kNone, facts), NiCause::kSilence);
-  facts.silent = false;  // its sister was pinged
+  facts.silent = false;  // its sibling NI was pinged
   EXPECT_EQ(judge_ni(NiCause::kSilence, facts), NiCause::kSilence);
   facts.pinged = true;
   EXPECT_EQ(judge_ni(NiCause::kSilence, facts), NiCause::kNone);

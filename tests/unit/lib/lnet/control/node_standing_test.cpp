@@ -14,7 +14,7 @@ const Nid kRouter = nid("10.0.0.1@tcp");
 const Nid kOtherSide = nid("7@kfi");
 const Nid kClient = nid("10.0.0.2@tcp");
 
-// A router, and a client that has discovered it, as kernels do with their gateways.
+// A router and a client that has discovered it, as kernel nodes do with their gateways.
 class NodeStandings : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -33,7 +33,7 @@ class NodeStandings : public ::testing::Test {
     for (Duration gone{}; gone < time; gone += seconds(1))
       run(network_, {&router_, &client_}, seconds(1));
   }
-  // A message of this peer has come.
+  // A message of this peer arrives.
   void hear(const Nid& from) { router_.coordinator.peers().find(from)->last_alive_ns.set(ns()); }
   void ping(const Nid& of_router) {
     Ni& ni = *router_.coordinator.local().ni(of_router);
@@ -341,7 +341,7 @@ TEST_F(NodeStandings, AnNiWithoutHealthIsDownAndComesBackByAndBy) {
       << "a node that is well and does not route needs no time";
 }
 
-// Peers would move their traffic to and fro with each of them.
+// Each change would make the peers move their traffic.
 TEST_F(NodeStandings, AnNiWhoseHealthBouncesStaysDownUntilItIsSteady) {
   route();
   Ni& ni = *router_.coordinator.local().ni(kOtherSide);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Next hops that are down and wanted are pinged until they answer.
+// Next hops that are down and needed are pinged until they answer.
 #include "lib/lnet/control/peer_recovery.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ TEST_F(Recovery, PingsGoFurtherAndFurtherApartUpToAMinute) {
   for (int second = 1; second < 250; ++second) {
     pass(1);
     (void)node_.turn();
-    node_.coordinator.want_back(kServer);  // messages go on coming
+    node_.coordinator.want_back(kServer);  // messages keep arriving
     if (count(Id::kPings) > seen) when.push_back(second);
     seen = count(Id::kPings);
   }
@@ -176,7 +176,7 @@ TEST_F(Recovery, OneThatIsSilentIsPingedUntilItIsBack) {
   EXPECT_TRUE(up());
 }
 
-// A ping that is over in time may be with its LND yet, which goes on trying.
+// A ping that ended in time may still be held by its LND, which keeps trying.
 TEST_F(Recovery, OnlyOnePingOfEachIsWithItsLnd) {
   network_.send_failure = 1;
   network_.connect_time = seconds(50);
@@ -263,8 +263,8 @@ TEST_F(Recovery, ManyTakeTurnsAndMoreThanThatAreRefused) {
   }
 }
 
-// Whoever receives its answers gives the health back; here nobody does until the test does.
-// Each ping of a silent peer is with its LND for as long as that tries to connect.
+// The receiver of a reply restores health; in this test only the test itself does. The LND holds
+// each ping of a silent peer for as long as it tries to connect.
 TEST(RecoveryBehindSilentPeers, OneThatIsBackIsFoundAtOnce) {
   FakeNetwork network;
   network.response_timeout = seconds(600);
@@ -328,7 +328,7 @@ TEST_F(Recovery, HealthThatDecidesNothingIsNobodysConcern) {
   EXPECT_FALSE(recovery.is_ill(server())) << "never heard of";
 }
 
-// With room for two, which two interfaces have that are not well and silent.
+// There is room for two, which two unhealthy silent interfaces occupy.
 TEST(RecoveryWithoutRoom, TheSilentGiveWayToANextHopAndAreLookedForLater) {
   using Id = RecoveryTable::Id;
   const Nid hop = nid("10.0.0.77@tcp");

@@ -62,7 +62,7 @@ class PingTargetTest : public ::testing::Test {
       all.push_back(*entry);
     return all;
   }
-  // What the last descriptor lays open.
+  // The memory of the last descriptor.
   [[nodiscard]] std::span<const std::byte> served() const {
     const Fragment& fragment = operations_.mds.back().spec.fragments[0];
     return std::span(memory_).subspan(fragment.at.offset - 128, fragment.length);

@@ -34,7 +34,7 @@ class RoutesTest : public ::testing::Test {
   Outcome<void> remove(NetId net, const Nid& gateway) {
     return node_.coordinator.delete_route(net, gateway);
   }
-  // A NID of the one node is from now on the other's, and both say so.
+  // Moves a NID from one node to the other; both report it.
   void hand_over(RawPeer& one, RawPeer& other, const Nid& moved) {
     network_.own(moved, &other);
     one.say({kGateway});
@@ -44,7 +44,7 @@ class RoutesTest : public ::testing::Test {
   }
   void settle() { run(network_, {&node_}, std::chrono::seconds(1)); }
   const RouteView& view() { return node_.coordinator.routes().view(); }
-  // The NIDs by which the routes to a net were configured.
+  // The NIDs with which the routes to a net were configured.
   Nids gateways(NetId net) {
     Nids nids;
     if (const RemoteNet* const remote = view().net(net)) {
@@ -118,7 +118,7 @@ TEST_F(RoutesTest, TwoGatewaysThatTurnOutToBeOneNodeLeaveTheBetterRoute) {
   EXPECT_EQ(record(kGateway).gateway_refs, 2U);
 }
 
-// The NID that moves has no route, so what leads through either node goes on doing so.
+// The NID that moves has no route, so routes through either node remain.
 TEST_F(RoutesTest, AGatewayThatLosesANidToAnotherKeepsTheRoutesByThoseThatItHas) {
   RawPeer one(network_, {kGateway, kGatewayToo});
   RawPeer other(network_, {kThird});
@@ -176,7 +176,7 @@ TEST_F(RoutesTest, AGatewayThatBeginsAnewKeepsItsRoutesAllTheTime) {
   ASSERT_TRUE(add(kFar, kGateway));
   ASSERT_TRUE(discover(kGateway));
   const Peer* const before = node_.peer(kGateway);
-  far.say({kGateway}, kPingNiStatus | kPingMultiRail);  // has discovery off now
+  far.say({kGateway}, kPingNiStatus | kPingMultiRail);  // discovery is off there now
   const int lost = node_.hops_lost;
   ASSERT_TRUE(discover(kGateway));
   EXPECT_EQ(node_.count(DiscoveryTable::Id::kDiscoveryLost), 1U);
@@ -205,8 +205,8 @@ TEST_F(RoutesTest, ShutDownLeavesNoRoute) {
   EXPECT_EQ(errno_of(add(kFar, kGateway).error().code), ESHUTDOWN);
 }
 
-// Routes are what is configured, though gateways merge and are forgotten meanwhile; and each node
-// that is a gateway has as many references as routes go through it.
+// The routes match the configuration while gateways are merged and forgotten; the reference count
+// of each gateway node equals its routes.
 TEST_F(RoutesTest, RoutesAreWhatASlowModelSaysWhateverHappensToTheirGateways) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     FakeNetwork network(seed);
@@ -221,7 +221,7 @@ TEST_F(RoutesTest, RoutesAreWhatASlowModelSaysWhateverHappensToTheirGateways) {
       nids.insert(nids.end(), {one, two});
     }
     const std::vector<NetId> nets{kFar, kFarther};
-    std::set<std::pair<NetId, std::size_t>> model;  // net, which NID
+    std::set<std::pair<NetId, std::size_t>> model;  // net, and index of the NID
     for (int turn = 0; turn < 120; ++turn) {
       const NetId net = nets[random.below(nets.size())];
       const std::size_t which = random.below(nids.size());
@@ -247,7 +247,7 @@ TEST_F(RoutesTest, RoutesAreWhatASlowModelSaysWhateverHappensToTheirGateways) {
         }
       }
       run(network, {&node}, std::chrono::seconds(1));
-      // One route for each net and node, by one of the NIDs configured.
+      // One route for each net and node, by one of the configured NIDs.
       std::map<std::pair<NetId, const Peer*>, std::set<std::size_t>> expected;
       for (const auto& [to, number] : model)
         expected[{to, node.peer(nids[number])}].insert(number);

@@ -17,7 +17,7 @@ constexpr PeersTold kNobody{.counted = true};
 
 class RoutingStates : public ::testing::Test {
  protected:
-  // Second by second, as the coordinator does it.
+  // Second by second, as the coordinator runs it.
   void pass(Duration time) {
     for (const Instant end = now_ + time; now_ < end; now_ += seconds(1))
       changes_ += machine_.step(now_, load_, told_) ? 1 : 0;
@@ -69,7 +69,7 @@ TEST_F(RoutingStates, AStopWaitsForPeersAndThenForBuffers) {
 TEST_F(RoutingStates, AStopWithoutAnythingHereLastsAsLongAsPeersNeed) {
   machine_.set(true, now_);
   machine_.disable(now_, kNotice);
-  told_ = kNobody;  // it does not ask them
+  told_ = kNobody;  // the node did not ask them
   pass(kNotice);
   EXPECT_EQ(state(), RoutingState::kStopping);
   pass(seconds(1));
@@ -351,8 +351,8 @@ TEST_F(RoutingStates, NothingTakesBackWhatLeaves) {
   EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
 }
 
-// Whatever is asked in whatever order: it is advertised only while enabled, a drain ends by its
-// bound, and nothing that is held is let go before its time.
+// In any order of requests: routing is advertised only while enabled, a drain ends within its
+// bound, and held messages are not released early.
 TEST_F(RoutingStates, AnyOrderOfWishesEndsInTime) {
   for (std::uint64_t seed = 1; seed <= mocks::seeds_of(200); ++seed) {
     Random random(seed);

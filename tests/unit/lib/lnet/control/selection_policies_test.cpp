@@ -122,7 +122,7 @@ TEST_F(SelectionPoliciesTest, PeersFollowWhetherTheyAreThereOrCome) {
   EXPECT_EQ(peer_ni(kPeer).priority.get(), kPriorityLowest);
 }
 
-// Each has a view to be published, and of those that nobody needs there are few.
+// Each change publishes a view, and only few retired views may exist.
 TEST(SelectionPolicies, ASweepPublishesNoMoreThanTheDirectoryTakesBack) {
   constexpr std::uint32_t kPeers = 1000;
   CoordinatorLimits limits = small_limits();
@@ -141,7 +141,7 @@ TEST(SelectionPolicies, ASweepPublishesNoMoreThanTheDirectoryTakesBack) {
     EXPECT_EQ(node.peer(peer(n))->seen().net(kTcp)->priority, 4U);
 }
 
-// `route explain` of somebody who is no peer yet.
+// `route explain` for a NID that is no peer yet.
 TEST_F(SelectionPoliciesTest, ItIsToldBeforehandWhatAPeerNiWillGet) {
   add_route(kGateway);
   const Nid far = Nid::of(NetType::kKfi, 7, 5);
@@ -239,9 +239,9 @@ TEST_F(SelectionPoliciesTest, AnInterfaceThatGoesIsPreferredByNobodyAndComesAnew
   EXPECT_EQ(peer_ni(kPeer).preferences.load(), nullptr);
 }
 
-// As the kernel goes about it: one policy after the other is carried out on everything, the last
-// one first, each in the place of what was said before. Other than there, a gateway is known by any
-// of its NIDs, and a network without addresses means all NIDs on it.
+// The kernel's method: each policy is applied to everything, the last one first, and replaces
+// earlier results. In contrast to the kernel, a gateway is matched by any of its NIDs, and a
+// network without addresses means all NIDs on it.
 class Model {
  public:
   Model(const std::vector<Udsp>& policies, Coordinator& coordinator)
@@ -385,7 +385,7 @@ TEST_F(SelectionPoliciesTest, SayWhatTheKernelsWouldWhateverChanges) {
         break;
       default: (void)node_.coordinator.delete_peer(address("10.0.0.", "@tcp"), Nid::any()); break;
     }
-    // Changes also meet a sweep that is under way.
+    // Some changes meet a sweep in progress.
     if (random.below(3) == 0) continue;
     settle();
     Model(policies, node_.coordinator).expect_all();

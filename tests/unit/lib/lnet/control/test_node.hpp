@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node that is a coordinator on a fake network, and a remote node that says what a test tells it.
+// A node that is a coordinator on a fake network, and a remote node that a test controls.
 #pragma once
 
 #include <array>
@@ -111,7 +111,7 @@ class TestNode final : public CoordinatorHost {
     }
     return nids;
   }
-  // A message for this NID: has the peer made and discovered, as a shard would.
+  // A message for this NID: requests the peer and its discovery, as a shard would.
   void send(TestParcel& parcel, const Nid& to) {
     parcel.over = false;
     parcel.since.set(now());
@@ -146,7 +146,7 @@ class TestNode final : public CoordinatorHost {
   Coordinator coordinator;
 };
 
-// Answers pings with what it is told and acknowledges pushes, or not.
+// Answers pings with a configured buffer, and acknowledges pushes or not.
 class RawPeer final : public FakeNode {
  public:
   RawPeer(FakeNetwork& network, const std::vector<Nid>& nids, std::uint32_t features = 0x1e)
@@ -160,7 +160,7 @@ class RawPeer final : public FakeNode {
       network_.disown(each);
   }
 
-  // Has a buffer of these NIDs and features from now on.
+  // Sets its ping buffer to these NIDs and features.
   void say(const std::vector<Nid>& nids, std::uint32_t features = 0x1e,
            std::uint32_t down_from = UINT32_MAX) {
     std::vector<PingEntry> entries;
@@ -170,7 +170,7 @@ class RawPeer final : public FakeNode {
     const auto length = build_ping({.sequence = ++sequence, .interfaces = entries}, room);
     ASSERT_TRUE(length);
     buffer.assign(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(*length));
-    const std::uint32_t large = 0x60;  // what build_ping() found out by itself
+    const std::uint32_t large = 0x60;  // bits that build_ping() sets by itself
     std::uint32_t word = 0;
     std::memcpy(&word, buffer.data() + 4, 4);
     word = (word & large) | features;
@@ -223,7 +223,7 @@ class RawPeer final : public FakeNode {
   FakeNetwork& network_;
 };
 
-// Runs nodes and network until nothing happens any more, or `until`.
+// Runs nodes and network until nothing changes any more, or until `until`.
 inline void run(FakeNetwork& network, std::initializer_list<TestNode*> nodes,
                 Duration until = std::chrono::seconds(1)) {
   const Instant end = network.now() + until;

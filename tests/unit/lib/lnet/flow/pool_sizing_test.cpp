@@ -9,7 +9,7 @@ namespace {
 constexpr PoolFlags kAll{{true, true, true}};
 constexpr PoolFlags kNone{};
 constexpr std::uint64_t kMib = 1U << 20U;
-// Room for everything.
+// Enough memory for everything.
 constexpr PoolBudget kRich{
     .most_bytes = 1000 * kMib, .most = {{1000, 1000, 1000}}, .records = 10'000};
 

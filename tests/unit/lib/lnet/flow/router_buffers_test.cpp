@@ -156,7 +156,7 @@ TEST(RouterBuffers, StarveWhenMessagesWaitAndHardlyAnyIsFree) {
   EXPECT_FALSE(buffers.starves(kClass));
 }
 
-// Of kMemory, but they may grow.
+// kMemory with room to grow.
 RouterMemory growing() {
   RouterMemory memory = kMemory;
   memory.budget = {.first_bytes = 2 * kPayloadBytesMax + 8192,

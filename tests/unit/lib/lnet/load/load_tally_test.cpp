@@ -135,7 +135,7 @@ TEST_F(LoadTallyOf, TellsHowLongEachNextHopTakes) {
   EXPECT_EQ(first.more.percentile(99), std::chrono::microseconds(1024)) << "900 is in 768 … 1023";
 }
 
-// Two shards with the same load, of which one is older: 1000 messages a second each.
+// Two shards with the same load, one of them older: 1000 messages a second each.
 struct TwoTallies : testing::Test {
   LoadTally first{3, kStart, 128};
   LoadTally second{4, kStart + std::chrono::seconds(5), 128};

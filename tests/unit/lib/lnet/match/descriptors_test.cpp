@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How MDs come to be, are used up and end.
+// The lifetime of MDs: creation, use and end.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -91,13 +91,13 @@ TEST_F(Descriptors, ThresholdUsedUpUnlinksWithTheLastOperationsEvent) {
   EXPECT_EQ(portals.entries(4, kShard), 1U);
   const MatchResult two = table.match(put(1));
   ASSERT_TRUE(one.matched() && two.matched());
-  // Matches nothing and no handle finds it, though both are still under way.
+  // It matches nothing and no handle finds it, though both are still under way.
   EXPECT_EQ(portals.entries(4, kShard), 0U);
   EXPECT_FALSE(table.match(put(1)).matched());
   EXPECT_EQ(table.unlink(both.md).error(), Errc::kNotFound);
   EXPECT_EQ(table.unlink(both.me).error(), Errc::kNotFound);
   EXPECT_EQ(count(Id::kMdsInUse), 1U);
-  // Whichever ends last says so.
+  // The operation that ends last reports the unlink.
   EXPECT_TRUE(outcome_of(two.grant).has_value());
   EXPECT_FALSE(events().back().unlinked);
   EXPECT_TRUE(outcome_of(one.grant).has_value());
@@ -173,7 +173,7 @@ TEST_F(Descriptors, UnlinkWithOperationsIsSaidByTheLastOfThem) {
   EXPECT_FALSE(table.match(put(1)).matched());
   EXPECT_EQ(table.unlink(handle).error(), Errc::kNotFound);
 
-  // A success is none any more, so it is not acknowledged either; an error stays what it is.
+  // A success becomes an error and is not acknowledged; an error stays as it is.
   EXPECT_EQ(outcome_of(one.grant).error(), Errc::kTimedOut);
   EXPECT_FALSE(events().back().unlinked);
   EXPECT_EQ(outcome_of(two.grant, std::unexpected(Errc::kIo)).error(), Errc::kIo);
@@ -199,7 +199,7 @@ TEST_F(Descriptors, WithoutAHandlerEverythingElseIsTheSame) {
   const MdHandle handle = attach(me(), silent);
   const MatchResult result = table.match(put(1));
   EXPECT_TRUE(table.unlink(handle).has_value());
-  // As in the kernel, which looks for aborted MDs only when there is somebody to tell.
+  // As in the kernel, which searches for aborted MDs only with an event handler.
   EXPECT_TRUE(outcome_of(result.grant).has_value());
   EXPECT_EQ(count(Id::kMdsInUse), 0U);
   EXPECT_EQ(count(Id::kEvents), 0U);
@@ -218,7 +218,7 @@ TEST_F(Descriptors, AHandleOfAReusedMdFindsNothing) {
   EXPECT_EQ(table.unlink(MdHandle{}).error(), Errc::kNotFound);
   EXPECT_EQ(table.unlink(MdHandle{.index = 1000, .generation = 1, .shard = kShard}).error(),
             Errc::kNotFound);
-  // The next to be handed out for a free one is no handle either.
+  // The handle that a free MD would get next is invalid as well.
   EXPECT_EQ(table.unlink(MdHandle{fresh.index, fresh.generation + 1, kShard}).error(),
             Errc::kNotFound);
 }

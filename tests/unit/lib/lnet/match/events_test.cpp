@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What events say of the message behind them, field by field.
+// The message fields of events, one by one.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/match/fixture.hpp"
@@ -72,7 +72,7 @@ TEST_F(Events, Get) {
   EXPECT_EQ(event.portal, 4U);
   EXPECT_EQ(event.match_bits, 0x1234U);
   EXPECT_EQ(event.header_data, 0U);
-  EXPECT_EQ(event.requested_length, 0U);  // of the payload, and a GET has none
+  EXPECT_EQ(event.requested_length, 0U);  // of the payload; a GET has none
   EXPECT_EQ(event.accepted_length, 40U);
   EXPECT_EQ(event.offset, 0U);
 }
@@ -119,7 +119,7 @@ TEST_F(Events, SendOfAPut) {
   const Event& event = events().back();
   EXPECT_EQ(event.kind, EventKind::kSend);
   EXPECT_EQ(event.message_type, MessageType::kPut);
-  EXPECT_EQ(event.target, target);  // not the NID that the message went to in the end
+  EXPECT_EQ(event.target, target);  // not the NID that the message used in the end
   EXPECT_EQ(event.initiator, (ProcessId{Nid::any(), kLustrePid}));
   EXPECT_EQ(event.source, (ProcessId{header.source, kLustrePid}));
   EXPECT_EQ(event.sender, header.destination);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A match table with somebody to hear its events, and the shortest way to say what comes in.
+// A match table with an event recorder, and short helpers for incoming messages.
 #pragma once
 
 #include <array>
@@ -63,7 +63,7 @@ class MatchTest : public testing::Test {
   [[nodiscard]] MdSpec md(std::uint32_t options, std::uint32_t length = 4096) {
     return {.fragments = memory, .length = length, .options = options, .handler = &recorder};
   }
-  // An ME that takes anything with these bits.
+  // An ME that matches every sender with these bits.
   [[nodiscard]] static MeSpec me(std::uint64_t match_bits = 0, std::uint64_t ignore_bits = 0) {
     return {.portal = 4, .match_bits = match_bits, .ignore_bits = ignore_bits};
   }
@@ -95,7 +95,7 @@ class MatchTest : public testing::Test {
     return request;
   }
 
-  // The message behind a grant does not matter to most tests.
+  // Most tests do not need the message of a grant.
   void finish(const Grant& grant, Result<void> status = {}) { (void)outcome_of(grant, status); }
   Result<void> outcome_of(const Grant& grant, Result<void> status = {}) {
     if (grant.kind == EventKind::kSend) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ME a message finds, and how many of its bytes are taken.
+// The ME that a message matches, and the number of bytes accepted.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/match/fixture.hpp"

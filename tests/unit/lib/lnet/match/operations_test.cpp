@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PUT and GET of ours: their beginning, ACK and REPLY, the time that they may take, memory that a
-// peer may still reach when they are over.
+// Our PUTs and GETs: start, ACK and REPLY, response timeout, and memory that a peer may still
+// access after their end.
 #include <gtest/gtest.h>
 
 #include "lib/lnet/match/response_tracking.hpp"
@@ -98,7 +98,7 @@ TEST_F(Operations, HandlesOfOthersAndOfEarlierRunsFindNothing) {
   request.handle = {kTestCookie, 0};
   EXPECT_EQ(table.respond(request).cause, MatchCause::kGone);
   request.handle = table.wire_handle(handle);
-  request.handle.object_cookie ^= 2;  // no MD
+  request.handle.object_cookie ^= 2;  // not an MD
   EXPECT_EQ(table.respond(request).cause, MatchCause::kGone);
   MdHandle elsewhere = handle;
   elsewhere.shard = 3;
@@ -233,7 +233,7 @@ TEST_F(Operations, AnInfiniteMdIsTrackedWhileItHasOperations) {
   const auto one = start(handle, MessageType::kPut, at_ms(100));
   const auto two = start(handle, MessageType::kPut, at_ms(200));
   finish(*one);
-  pass_time(at_ms(150));  // the later one has moved the deadline
+  pass_time(at_ms(150));  // the later one moved the deadline
   EXPECT_TRUE(hooks.timeouts.empty());
   finish(*two);
   EXPECT_EQ(timers.running(), 0U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random lives of a match table, step by step beside the slow model.
+// Random operations on a match table, compared with the slow model step by step.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -14,11 +14,11 @@
 namespace plnet::lnet::property_test {
 namespace {
 
-constexpr std::size_t kMds = 64;  // what the fixture's table has
+constexpr std::size_t kMds = 64;  // as in the fixture's table
 constexpr PortalId kPortals = 3;
 constexpr int kSteps = 4000;
 
-// Addresses 1 and 2 are one peer, so are 3 and 4.
+// Addresses 1 and 2 are one peer, 3 and 4 another.
 bool same_peer(const Nid& entry, const Nid& source) {
   return (entry.address32() - 1) / 2 == (source.address32() - 1) / 2;
 }
@@ -102,7 +102,7 @@ class Life {
       md.max_size = 1 + below(md.length);
     }
     MeSpec me{.portal = below(kPortals), .match_bits = below(4)};
-    // Portal 0 tends to be unique, the others to be wildcard ones.
+    // Portal 0 is mostly unique, the others are mostly wildcard portals.
     const bool unique = (me.portal == 0) != one_in(8);
     if (unique || one_in(3)) me.match.nid = nid_of(1 + below(6));
     if (unique || one_in(3)) me.match.pid = below(2);
@@ -128,7 +128,7 @@ class Life {
     if (expected) handles_.push_back({.me = {}, .md = *real});
   }
 
-  // Mostly one that was made lately, so that it is often still there.
+  // Mostly a recent one, so that it often still exists.
   int any_md() {
     const auto made = static_cast<std::uint64_t>(model_.made());
     return static_cast<int>(made - 1 - random_.below(std::min<std::uint64_t>(made, 40)));
@@ -180,7 +180,7 @@ class Life {
         .match_bits = below(4),
         .requested_length = below(120),
         .offset = one_in(20) ? 0xffffff00 + below(256) : below(150),
-        .sender = {nid_of((address - 1) / 2 * 2 + 1), below(2)},  // the odd ones are primary
+        .sender = {nid_of((address - 1) / 2 * 2 + 1), below(2)},  // odd ones are primary
         .source = nid_of(address),
     };
     answered(table_.match(request), model_.match(request, same_peer));
@@ -245,7 +245,7 @@ class Life {
     std::vector<int> expected = model_.pass_time(now_ms_);
     while (timers_.advance(Instant(std::chrono::milliseconds(now_ms_))) != 0) {
     }
-    // In the order of their deadlines here, of their numbers there.
+    // The table orders them by deadline, the model by number.
     ASSERT_EQ(hooks_.timeouts.size(), expected.size());
     for (const ResponseTimeout& timeout : hooks_.timeouts) {
       EXPECT_TRUE(std::ranges::any_of(
@@ -282,7 +282,7 @@ class Life {
   MessageHeader header_{.type = MessageType::kPut};
   ProcessId target_{nid_of(9), kLustrePid};
   SlowModel model_{kMds};
-  std::deque<int> names_;  // what MDs are told apart by in their events
+  std::deque<int> names_;  // identify MDs in their events
   std::vector<Attached> handles_;
   std::vector<UnderWay> under_way_;
   MatchTable table_{{.interface_cookie = kTestCookie, .descriptors = kMds, .entries = kMds},

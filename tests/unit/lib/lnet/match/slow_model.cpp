@@ -98,7 +98,8 @@ ModelAnswer SlowModel::match(const MatchRequest& request,
                              bool (*same_peer)(const Nid&, const Nid&)) {
   const bool put = request.type == MessageType::kPut;
   const bool unique = unique_[request.portal].value_or(false);
-  // Ignore bits before exact bits; on a unique portal the primary NID before others of the peer.
+  // Ignore bits before exact bits; on a unique portal the primary NID before the other NIDs of the
+  // peer.
   struct Round {
     bool ignoring, other_nids;
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules of matching and unlinking once more, in the plainest form: everything that ever was
-// stays in a vector and is looked through from the front. Written from the specification of the
-// wire and its events, to disagree with the match table where one of the two is wrong.
+// The rules of matching and unlinking in their plainest form: everything that ever existed stays in
+// a vector and is searched from the front. Written from the specification of the wire and its
+// events, so that an error on either side shows as a difference.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +39,13 @@ class SlowModel {
  public:
   explicit SlowModel(std::size_t descriptors) : descriptors_(descriptors) {}
 
-  // MDs and their MEs are named by number, in the order in which they were made.
+  // MDs and their MEs are numbered in the order of creation.
   Result<int> attach(const MeSpec& me, const MdSpec& md);
   Result<int> bind(const MdSpec& md);
   bool unlink_md(int number);
   bool unlink_me(int number);
 
-  // same_peer(entry, source), for NIDs that differ.
+  // same_peer(entry, source) is asked for different NIDs.
   ModelAnswer match(const MatchRequest& request, bool (*same_peer)(const Nid&, const Nid&));
   ModelAnswer respond(int number, MessageType type, std::int64_t payload);
   std::optional<ModelGrant> start(int number, MessageType type, bool ack, std::int64_t deadline);
@@ -53,7 +53,7 @@ class SlowModel {
   std::optional<Errc> finish(const ModelGrant& grant, std::optional<Errc> error);
   void quarantine(const ModelGrant& grant, Errc error);
   void end_quarantine(const ModelGrant& grant);
-  // Returns the MDs whose response did not come.
+  // Returns the MDs whose response timed out.
   std::vector<int> pass_time(std::int64_t now);
 
   [[nodiscard]] std::size_t in_use() const;
@@ -65,10 +65,10 @@ class SlowModel {
  private:
   struct Md {
     MdSpec spec;
-    std::int64_t uses_left = 0;  // -1: no end to them
+    std::int64_t uses_left = 0;  // -1: unlimited
     std::int64_t offset = 0;
     int busy = 0;         // operations and quarantines
-    bool doomed = false;  // unlinked, one way or the other
+    bool doomed = false;  // unlinked in any way
     bool aborted = false;
     bool gone = false;
     std::int64_t deadline = -1;
@@ -90,7 +90,7 @@ class SlowModel {
 
   const std::size_t descriptors_;
   std::deque<Md> mds_;
-  std::vector<Me> order_;  // as messages meet them, but for ignore bits
+  std::vector<Me> order_;  // in the order of matching, without regard to ignore bits
   std::optional<bool> unique_[kPortalsMax];
 };
 

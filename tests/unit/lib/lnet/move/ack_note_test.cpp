@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACKs for descriptors of another shard: told of there, while the connection goes on here.
+// ACKs for descriptors of another shard: that shard delivers the event while the connection
+// continues here.
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
 namespace plnet::lnet::ack_note_test {
@@ -10,7 +11,7 @@ const Nid kFar = Nid::of(NetType::kTcp, 7, kSender);
 
 class AckNotes : public testing::Test {
  protected:
-  // An ACK arrives on shard 0; if it is received its end is told at once, as LNDs do.
+  // An ACK arrives on shard 0; a received one ends at once, as with LNDs.
   RxVerdict offer(const MdHandle& md, std::uint32_t through = kSender) {
     const bool direct = through == kSender;
     MessageHeader header{.destination = HeldNode::nid(1),
@@ -27,7 +28,7 @@ class AckNotes : public testing::Test {
     if (verdict == RxVerdict::kReceive) rig.port().on_received(rx, {}, Health::kOk);
     return verdict;
   }
-  // A PUT that wants an ACK has left shard 1.
+  // A PUT that requests an ACK has left shard 1.
   MdHandle wait_for_ack(std::int32_t threshold = kThresholdInfinite) {
     const MdHandle md = rig.bind(recorder, 100, 1, threshold);
     EXPECT_TRUE(rig.put(md, kSender, 77, true));
@@ -40,7 +41,7 @@ class AckNotes : public testing::Test {
     return md;
   }
   void SetUp() override {
-    // The first that comes from somebody waits until it is a peer.
+    // The first message of a sender waits until it is a peer.
     (void)rig.node.add_peer(HeldNode::nid(kSender), 0);
     (void)rig.node.add_peer(HeldNode::nid(kSender + 1), 0);
     rig.settle();
@@ -109,7 +110,7 @@ TEST_F(AckNotes, WhenAllNotesAreOutTheNextOneWaits) {
   rig.expect_conserved();
 }
 
-// What came through a gateway is asked for as everything else.
+// ACKs that arrive through a gateway ask the other shard like other messages.
 TEST_F(AckNotes, OthersAreAskedFor) {
   const MdHandle md = wait_for_ack();
   EXPECT_EQ(offer(md, kSender + 1), RxVerdict::kPark);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is decided of a message by the way it came.
+// Decisions that depend on the path by which a message arrived.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
@@ -116,7 +116,7 @@ TEST(Arrival, OfAPingWakesANetworkThatWasDown) {
   EXPECT_TRUE(rig.node.shared().ni_changed.load());
 }
 
-// A gateway to the network that offer_from_elsewhere() comes from.
+// A gateway to the source network of offer_from_elsewhere().
 struct Gateway {
   explicit Gateway(HeldNode& rig) : peer_ni(rig.node.add_peer(HeldNode::nid(2), ShardId{0})) {
     auto& directory = rig.node.directory();
@@ -159,7 +159,7 @@ TEST(Arrival, ThroughADeadGatewayRevivesIt) {
 TEST(Arrival, IsNotWhatAnLndTellsOfAGateway) {
   HeldNode rig({});
   Gateway gateway(rig);
-  rig.settle();  // now it is now
+  rig.settle();  // updates the shard's clock
   const auto told = [&](PeerNotice notice) {
     rig.node.shared().gateways_changed.store(0);
     rig.port().on_peer(HeldNode::nid(2), notice, rig.now);

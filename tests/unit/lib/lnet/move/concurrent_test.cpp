@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shards polled by threads of their own: PUTs from each of them to peers whose home is any of them,
-// peers made while messages run, one of them deleted again and again. Ends when all is counted.
+// Shards polled by threads of their own: PUTs from each of them to peers with homes on all of them,
+// peers created while messages run, and one peer deleted repeatedly. The test ends when all
+// messages are counted.
 #include <atomic>
 #include <barrier>
 #include <thread>
@@ -54,7 +55,8 @@ class ShardsWithThreads : public testing::Test {
                     random_);
               }) {}
 
-  // One thread's life. The first also has the directory. `deleting`: peer 0 goes now and then.
+  // The body of one thread. The first one also runs the directory. `deleting`: peer 0 is deleted
+  // now and then.
   void live(unsigned number, bool deleting) {
     Shard& shard = node_.shard(number);
     Tally& tally = tallies_[number];
@@ -62,7 +64,7 @@ class ShardsWithThreads : public testing::Test {
     std::uint64_t begun = 0;
     bool counted = false;
     for (std::uint64_t turn = 0; finished_.load() < kShards; ++turn) {
-      // New peers come into use all the time.
+      // New peers are used all the time.
       for (; begun < kPutsEach && begun - tally.sends < kDepth; ++begun) {
         const std::uint64_t peer = (begun * 7 + number) % (1 + begun * kPeers / kPutsEach);
         (void)shard.put(md, {.target = {peer_nid(peer)}, .portal = 9, .ack = true});
@@ -88,7 +90,7 @@ class ShardsWithThreads : public testing::Test {
       threads.emplace_back([this, i, deleting] { live(i, deleting); });
   }
 
-  // The threads are gone.
+  // Runs after the threads have ended.
   void expect_conserved() {
     for (unsigned i = 0; i < 100 || !node_.quiet(); ++i) {
       ASSERT_LT(i, 10'000U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for credits, in which order, what it shows, and how it ends.
+// Messages that wait for credits: order, reports and end.
 #include <array>
 #include <cstdint>
 
@@ -46,7 +46,7 @@ TEST(Credits, MoreThanFourGibibytesMayWaitForAPeer) {
                 .tunables = {.peer_credits = 1}});
   Recorder user;
   std::array<Fragment, 16> pieces;
-  pieces.fill({{0, 0}, kLength / 16});  // the same bytes, which nobody looks at
+  pieces.fill({{0, 0}, kLength / 16});  // the same bytes, never read
   const MdHandle md = rig.node.shard(0)
                           .bind({.fragments = pieces,
                                  .length = kLength,
@@ -295,7 +295,8 @@ TEST(Credits, AFailurePastTheDeadlineIsNobodysFault) {
 TEST(Credits, AResponseThatNeverComesEndsTheDescriptorAndBlamesTheNextHop) {
   HeldNode rig({});
   Recorder user;
-  const MdHandle md = rig.bind(user, 100, 0, 2);  // an endless one is not tracked between messages
+  const MdHandle md = rig.bind(user, 100, 0, 2);  // an MD without a limit is not tracked between
+                                                  // messages
   ASSERT_TRUE(rig.put(md, 9, 1, true));
   rig.settle();
   rig.lnds[0]->end(0);
@@ -307,7 +308,7 @@ TEST(Credits, AResponseThatNeverComesEndsTheDescriptorAndBlamesTheNextHop) {
   rig.expect_conserved();
 }
 
-// --- When the pools are empty ---
+// --- Exhausted pools ---
 
 TEST(Exhaustion, WithoutAFreeMessageACallIsRefusedAndAnAnswerWaits) {
   HeldNode rig({.limits = {.peer_ports = 16,
@@ -396,7 +397,7 @@ TEST(Exhaustion, WithoutAPortOrLinkTheNextPeerIsRefused) {
   rig.expect_conserved();
 }
 
-// The network has gone and come back with other tunables.
+// The network is removed and added again with other tunables.
 void come_back_with(HeldNode& rig, std::int32_t peer_credits) {
   rig.node.ni(1).tunables.peer_credits = peer_credits;
   rig.node.directory().net_added(HeldNode::nid(1).net());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fault rules on the path of messages: what they strike ends as they say, and is counted; what they
-// hold goes on when its time has come, or when nothing holds it any more.
+// Fault rules on the message path: affected messages end as the rule says and are counted; delayed
+// messages continue when their time has come or when their rule is gone.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
@@ -202,7 +202,7 @@ TEST(FaultRulesOnALostConnection, LeaveNothingBehind) {
   site.expect_conserved();
 }
 
-// In the turn in which the interface goes the rule goes, too.
+// The rule is removed in the same turn as the interface.
 TEST(FaultRulesOnAnInterfaceThatGoes, LetNothingOutThatTheyHeld) {
   HeldNode rig({});
   rig.node.add_peer(HeldNode::nid(2), ShardId{0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages for others that an access rule forbids.
+// Forwarded messages that an access rule forbids.
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
@@ -49,7 +49,7 @@ TEST_F(ForwardAccess, OfWhomItForbidsNothingGoesOnAndEachIsCounted) {
   rig.expect_conserved();
 }
 
-// The client names a NID of the server on a network that this router is not on.
+// The client names a NID of the server on a network to which this router is not connected.
 TEST_F(ForwardAccess, TheNidThatItLeavesForIsJudgedToo) {
   const Nid elsewhere = Nid::of(NetType::kTcp, 2, 20);
   auto& server = static_cast<PeerRecord&>(*rig.node.directory().find(kServer)->peer.load());
@@ -69,7 +69,7 @@ TEST_F(ForwardAccess, TheNidThatItLeavesForIsJudgedToo) {
   rig.expect_conserved();
 }
 
-// Of a peer whose other NID is well.
+// The other NID of the peer is healthy.
 TEST_F(ForwardAccess, WhereTheOtherNidIsForbiddenItGoesWhereItWasToGo) {
   const Nid other = ForwardRig::server(22);
   PeerDirectory& directory = rig.node.directory();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that an LND announces before it offers them: what is looked up ahead changes nothing
-// about where they go.
+// Messages that an LND announces before it offers them: looking them up ahead changes nothing about
+// their path.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/move/gateway_rig.hpp"
@@ -18,7 +18,7 @@ TEST(ForwardAhead, HeadersThatWereAnnouncedAreDecidedAboutAsIfTheyHadNotBeen) {
   PeerLink* const known = rig.offer(kClient, kServer, 100, {1, 1}).link;
   ASSERT_NE(known, nullptr);
   std::vector<MessageHeader> headers;
-  for (std::uint32_t i = 0; i < 40; ++i) {  // more than are looked at together
+  for (std::uint32_t i = 0; i < 40; ++i) {  // more than one batch of look-ups
     const Nid to = i % 3 == 0   ? kServer
                    : i % 3 == 1 ? ForwardRig::server(99)
                                 : ForwardRig::client(ForwardRig::kRouter);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server that is dead or slow takes from the others, in simulated time.
+// The loss that a dead or slow server causes for others, in simulated time.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -27,8 +27,8 @@ struct Line {
 
 class Race {
  public:
-  // `lame_tick`: the lame server takes one message in so many ticks; 0: never, and its LND gives up
-  // when its time is over.
+  // `lame_tick`: the lame server accepts one message in this many ticks; 0: none, and its LND gives
+  // up after its timeout.
   Race(std::vector<Line> lines, unsigned lame_tick)
       : rig_({.buffers = {{8, 8, 64}}, .messages = 256, .receives = 256}),
         lines_(std::move(lines)),
@@ -40,7 +40,7 @@ class Race {
     rig_.settle();
   }
 
-  // Messages that the live server took.
+  // The number of messages that the live server accepted.
   std::uint64_t run() {
     const Instant end = rig_.now + kRun;
     for (unsigned tick = 0; rig_.now < end; ++tick) {
@@ -82,7 +82,7 @@ class Race {
       if (server == ForwardRig::server(kLive)) ++served_;
     }
   }
-  // As an LND does whose connection times out.
+  // Like an LND whose connection times out.
   void give_up() {
     const Nid lame = ForwardRig::server(kLame);
     auto& held = rig_.out().held;
@@ -129,7 +129,7 @@ TEST(ForwardFairness, AServerThatIsSlowTakesNothingFromTheClientsOfAnother) {
   EXPECT_GT(share_left(lines_to(kLive, 10) + lines_to(kLame, 30), 25), 0.999);
 }
 
-// Their credits are with it until it counts as stalled; then until its LND has given up.
+// Credits stay with the dead server until it counts as stalled, then until its LND has given up.
 TEST(ForwardFairness, AServerThatIsDeadTakesLessThanATwentiethFromItsOwnClients) {
   EXPECT_GT(share_left(lines_to(kLive, 10) + lines_to(kLame, 10), 0), 0.95);
 }

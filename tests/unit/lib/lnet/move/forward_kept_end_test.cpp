@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages whose payload is kept and that come to a bad end: the payload is brought before its
-// buffer is somebody else's, and who keeps it is there until then.
+// Kept payloads of messages that fail: the payload is fetched before its buffer is reused, and the
+// keeper exists until then.
 #include <chrono>
 #include <cstdint>
 
@@ -11,7 +11,7 @@
 namespace plnet::lnet::kept::forward_kept_end_test {
 namespace {
 
-// --- What ends ---
+// --- Failures ---
 
 TEST(ForwardKept, IsBroughtBeforeItsBufferIsAnothers) {
   KeptRig rig;
@@ -80,7 +80,7 @@ TEST(ForwardKept, EndsWithTheInterfaceOfItsHop) {
   }
 }
 
-// Who keeps it goes with its interface, and not before.
+// The keeper is removed with its interface, not earlier.
 TEST(ForwardKept, HoldsTheInterfaceThatItCameBy) {
   for (const bool lnd_brings : {false, true}) {
     KeptRig rig({.tunables = {.peer_credits = 1}});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payloads that are left with the LND that they came by until they are on their way: who may keep
-// one, who is told of it, and that it is in its buffer before anybody else looks there.
+// Payloads kept in the LND that received them until their message is sent: which messages may be
+// kept, which LNDs are notified, and that the payload is in its buffer before any other reader
+// looks there.
 #include <array>
 #include <cstdint>
 
@@ -11,7 +12,7 @@
 namespace plnet::lnet::kept::forward_kept_test {
 namespace {
 
-// --- Who may ---
+// --- Messages that may be kept ---
 
 TEST(ForwardKept, MayBeWhereItLeavesFromItsShardByAnLndThatTakesIt) {
   KeptRig rig;
@@ -93,7 +94,7 @@ TEST(ForwardKept, MayNotBeWhatIsForUs) {
   rig.expect_conserved();
 }
 
-// --- What goes as it is ---
+// --- Payload relayed as is ---
 
 TEST(ForwardKept, GoesToTheLndOfItsNextHopAsItIs) {
   KeptRig rig;
@@ -113,7 +114,7 @@ TEST(ForwardKept, GoesToTheLndOfItsNextHopAsItIs) {
 }
 
 TEST(ForwardKept, WaitsAsItIs) {
-  // For a credit of its hop, of the interface, for room in the LND.
+  // Waits for a credit of the hop, a credit of the interface, and room in the LND.
   const ForwardSetup peer{.tunables = {.peer_credits = 1}};
   const ForwardSetup interface{.tunables = {.credits = 1}};
   for (const ForwardSetup& setup : {peer, interface, ForwardSetup{}}) {
@@ -134,7 +135,8 @@ TEST(ForwardKept, WaitsAsItIs) {
   }
 }
 
-// Its LND has brought one for a reason of its own, and the connection has gone on to the next.
+// Its LND fetched the payload for its own reasons, and the connection continued with the next
+// message.
 TEST(ForwardKept, OneIsNotTakenForTheNextOnItsConnection) {
   KeptRig rig({.tunables = {.peer_credits = 1}});
   rig.keep(kServer, {1, 1});
@@ -152,12 +154,12 @@ TEST(ForwardKept, OneIsNotTakenForTheNextOnItsConnection) {
   rig.expect_conserved();
 }
 
-// --- What is brought first ---
+// --- Payload that is fetched first ---
 
 TEST(ForwardKept, IsBroughtBeforeAnotherShardSendsIt) {
   KeptRig rig({.shards = 2}, 0);
   rig.offer_to_keep(kServer, {1, 1});
-  rig.node.delete_peer(kServer);  // to be found again with another home
+  rig.node.delete_peer(kServer);  // it is created again with another home
   for (unsigned i = 0; i < 10; ++i)
     rig.settle();
   rig.node.add_peer(kServer, ShardId{1});
@@ -181,7 +183,7 @@ TEST(ForwardKept, IsBroughtBeforeItGoesByAnotherLane) {
   rig.kept({2, 1});
   rig.expect_brought(rig.out(1), {2, 1});
   rig.end(0, {}, 1);
-  // Nor is it worth while to keep what may go there.
+  // Keeping messages to that hop is useless, too.
   EXPECT_FALSE(rig.offer(kClient, kServer, kLength, {3, 1}).may_keep);
   rig.received(kClient, {3, 1});
   rig.settle();

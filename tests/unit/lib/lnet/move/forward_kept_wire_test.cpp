@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A router between clients and servers whose LNDs keep payloads and take them from each other:
-// whatever happens meanwhile, what is delivered is what was sent.
+// A router between clients and servers whose LNDs keep payloads and relay them to each other: under
+// all events the delivered bytes are the sent ones.
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -33,7 +33,7 @@ Nid server(std::uint32_t address) {
 constexpr std::uint32_t kRouter = 1;
 constexpr std::array<char, 2> kFamilies{};
 
-// What the LNDs of the two networks can do.
+// The relay abilities of the LNDs of the two networks.
 enum class Kin : std::uint8_t { kNone, kOne, kTwo, kOnlyIn };
 
 const void* family_of(Kin kin, unsigned net) {
@@ -95,7 +95,8 @@ class KeptSite {
       sum += router_->shard(i).core().causes.get(id);
     return sum;
   }
-  // Of the first shard's networks; who comes after these is on those of the others.
+  // Sources of the first shard's networks come first; further ones are on those of the other
+  // shards.
   void put(std::size_t from, const Nid& to, std::uint32_t length) {
     Transmit& made = clients[from]->core.put(to, length, false);
     made.next_hop = &clients[from]->core.link(client(kRouter));
@@ -198,7 +199,7 @@ TEST(ForwardKeptWire, IsTakenByAnLndOfItsFamilyAndBroughtForAnother) {
     KeptSite site({.kin = kin, .kept_flushes = kForLong});
     site.put(0, server(20), 5000);
     site.put(1, server(21), 100'000);
-    site.put(2, server(22), 500);  // comes in one piece
+    site.put(2, server(22), 500);  // arrives in one piece
     site.settle();
     EXPECT_EQ(site.delivered(), 3U);
     const mocks::MockKept all = site.tally();
@@ -248,7 +249,7 @@ TEST(ForwardKeptWire, OutlivesTheInterfaceThatItCameBy) {
   site.expect_whole();
 }
 
-// --- Whatever happens ---
+// --- Random events ---
 
 class KeptChaos : public testing::TestWithParam<Kin> {};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What passes through a router allocates nothing and frees nothing, whatever it has to wait for.
+// Forwarding allocates nothing and frees nothing, in every wait.
 #include <array>
 #include <memory>
 #include <vector>
@@ -31,7 +31,7 @@ constexpr Nid gateway() {
   return Nid::of(NetType::kTcp, 1, 50);
 }
 
-// Clients are on tcp; servers on tcp1, behind a gateway there, and on a net that nothing leads to.
+// Clients are on tcp; servers are on tcp1, behind a gateway there, and on an unreachable net.
 std::vector<Nid> all_servers() {
   std::vector<Nid> all;
   for (std::uint32_t i = 0; i < kServers; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients can make of the table of peers, by naming NIDs that nobody has.
+// Clients that name unassigned NIDs, and the peer table.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
@@ -48,7 +48,7 @@ TEST(ForwardPeers, WhereForwardedMessagesGoTakesNoPlaceThatIsKept) {
   rig.expect_conserved();
 }
 
-// Who asks for an ACK names whom it shall go to.
+// A request for an ACK names a NID to which the ACK will go.
 TEST(ForwardPeers, WhoAnswersGoToTakesNoPlaceThatIsKept) {
   constexpr std::size_t kPeers = 32;
   const auto other = [](std::uint32_t address) { return Nid::of(NetType::kTcp, 7, address); };

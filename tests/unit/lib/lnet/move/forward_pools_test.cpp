@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Router buffers that starve: which grow, which do not, and what is told of them.
+// Starving router buffers: which pools grow, which do not, and the reports.
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct Pools : ForwardRig {
     settle();
   }
   void forward_to(const Nid& to) { (void)forward(kClient, to, 10, {++index, 1}); }
-  // One hop has its share, the other nearly all that is left.
+  // One hop has its share, the other nearly all that remains.
   void starve() {
     for (const Nid& to : {kServer, kServer, kServer, kBackup, kBackup})
       forward_to(to);
@@ -131,7 +131,7 @@ TEST(ForwardPools, ItIsToldAgainWhileItLastsAndOnceWhenItIsOver) {
   pools.expect_conserved();
 }
 
-// --- What clients borrow ---
+// --- Credits lent to clients ---
 
 constexpr std::uint32_t kPage = 4096;
 
@@ -144,7 +144,7 @@ struct Lenders : ForwardRig {
     }
     settle();
   }
-  // Until it has to wait.
+  // Sends until a message has to wait.
   unsigned send_all(std::uint32_t from, std::uint32_t bytes = kPage) {
     unsigned went = 0;
     while (forward(client(from), server(20), bytes, {++index, 1}) == RxVerdict::kReceive)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A router to which everything happens in any order: whatever it is, each message ends once, and
-// all that was lent comes home.
+// A router under random events: each message ends once, and all credits return.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -101,7 +100,7 @@ class Chaos {
       offered_.push_back({rx, State::kReceiving, shard, from});
     }
   }
-  // What was parked has been decided about.
+  // Collects decisions about parked messages.
   void collect() {
     for (unsigned shard = 0; shard < rig_.node.shards(); ++shard) {
       for (const auto& [rx, decision] : std::exchange(rig_.in(shard).resumed, {})) {
@@ -150,7 +149,7 @@ class Chaos {
     const auto what = draw(3) == 0 ? PeerNotice::kDown : PeerNotice::kAlive;
     rig_.port(server, any_shard()).on_peer(server, what, rig_.now);
   }
-  // No hop has more than its share: fewer than were free when it took the last one.
+  // No hop has more than its share: fewer buffers than were free when it took the last one.
   void check_shares() {
     for (unsigned shard = 0; shard < rig_.node.shards(); ++shard) {
       ShardCore& core = rig_.core(shard);
@@ -200,7 +199,7 @@ class Chaos {
   std::vector<Offered> offered_;
   std::uint32_t next_ = 0;
   std::uint32_t generation_ = 0;
-  std::uint64_t stored_ = 0;  // payloads that have come whole
+  std::uint64_t stored_ = 0;  // complete payloads
 };
 
 TEST(ForwardRandom, EachMessageEndsOnceAndAllComesHome) {

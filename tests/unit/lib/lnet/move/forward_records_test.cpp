@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fewer records than router buffers: who waits for them, and that nobody is kept from them by a
-// next hop that takes nothing.
+// Fewer records than router buffers: waiting for records, and fairness when a next hop takes
+// nothing.
 #include <algorithm>
 #include <array>
 
@@ -42,9 +42,9 @@ struct Rig : ForwardRig {
     return std::ranges::any_of(out().held,
                                [&](const Transmit* each) { return each->next_hop->nid == to; });
   }
-  // Of this node's own; false: there is no message for it.
+  // A message of this node itself; false: no record is free.
   bool put() { return node.shard(0).put(md, {.target = {kLive}, .portal = 5}).has_value(); }
-  // For this node, and wants to be acknowledged.
+  // A message for this node that requests an ACK.
   RxDecision offer_to_us(RxHandle rx) {
     MessageHeader header{
         .destination = client(kRouter), .source = kOther, .type = MessageType::kPut};
@@ -112,7 +112,7 @@ TEST(ForwardRecords, WhoWaitsForThemMakesTheHopStall) {
   rig.expect_conserved();
 }
 
-// From when it has its buffer: its payload comes without a pause.
+// From the moment when it has its buffer: its payload arrives without pause.
 TEST(ForwardRecords, NothingOfThisNodesOwnTakesTheMessageThatIsPromised) {
   Rig rig(4);
   ASSERT_EQ(rig.offer(kClient, kLive, 10, {1, 1}).verdict, RxVerdict::kReceive);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that are taken away or go down, and routing that ends, while messages of others wait here.
+// Peers that are deleted or go down, and routing that is disabled, while forwarded messages wait.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
@@ -11,7 +11,7 @@ const Nid kClient = ForwardRig::client(10);
 const Nid kServer = ForwardRig::server(20);
 const Nid kBackup = ForwardRig::server(21);
 
-// The LND has not been told of the link, so the message does not end with it.
+// The LND does not know the link, so the message does not end with it.
 TEST(ForwardRelease, AMessageThatARuleHoldsOutlivesItsSender) {
   for (const bool known : {false, true}) {
     ForwardRig rig;
@@ -93,7 +93,7 @@ TEST(ForwardRelease, WhatWaitsForWhateverIsHeldAsMuchAsWhatHasABuffer) {
   rig.expect_conserved();
 }
 
-// Else it would go on as buffers come home, for as long as hops take.
+// Otherwise it would continue as buffers return, for as long as the hops take.
 TEST(ForwardRelease, WhatWaitsWhenRoutingEndsIsDroppedAndWhatHasABufferGoesOn) {
   ForwardRig rig({.buffers = {{8, 2, 8}}, .tunables = {.peer_buffer_credits = 2}});
   for (const Nid& nid : {kClient, kServer})

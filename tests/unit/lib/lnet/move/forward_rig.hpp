@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A router between two networks whose LNDs hold every message until they are told how it ends:
-// clients are on tcp, servers on tcp1.
+// A router between two networks whose LNDs hold every message until the test ends it: clients are
+// on tcp, servers on tcp1.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace plnet::lnet {
 struct ForwardSetup {
   unsigned shards = 1;
   BufferCounts buffers{{8, 8, 8}};  // of each shard
-  PoolFlags automatic{};            // of those; they grow within `budget`
+  PoolFlags automatic{};            // pools that grow within `budget`
   PoolBudget budget{};
   NiTunables tunables{};
   std::size_t messages = 64;
   std::size_t receives = 128;
   std::size_t kept_for_own = 0;
   std::vector<ShardSet> served{};
-  std::vector<Nid> more_nis{};  // of the servers' network
+  std::vector<Nid> more_nis{};  // further NIs on the servers' network
   std::span<const TapSlot> taps{};
 };
 
@@ -52,7 +52,7 @@ class ForwardRig {
   }
   [[nodiscard]] ShardCore& core(unsigned shard = 0) { return node.shard(shard).core(); }
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
-  // Of the clients' network, and of the servers'.
+  // The LNDs of the clients' network and of the servers' network.
   [[nodiscard]] HeldLnd& in(unsigned shard = 0) { return *lnds_[0][shard]; }
   [[nodiscard]] HeldLnd& out(unsigned shard = 0) { return *lnds_[1][shard]; }
   [[nodiscard]] HeldLnd& lnd_of(const Ni& ni, unsigned shard) {
@@ -66,7 +66,7 @@ class ForwardRig {
     return ni == nullptr ? nullptr : core(shard).peers.find(*ni);
   }
 
-  // On a connection of its own.
+  // Offers a message on a connection of its own.
   RxDecision offer(const Nid& from, const Nid& to, std::uint32_t length, RxHandle rx,
                    MessageType type = MessageType::kPut, unsigned shard = 0) {
     MessageHeader header{.destination = to, .source = from, .type = type};
@@ -80,15 +80,15 @@ class ForwardRig {
   void received(const Nid& from, RxHandle rx, Result<void> status = {}, unsigned shard = 0) {
     port(from, shard).on_received(rx, status, status ? Health::kOk : Health::kRemoteDropped);
   }
-  // All the way to the LND of the servers' network, if nothing has to be waited for.
+  // Passes a message to the LND of the servers' network if it need not wait.
   RxVerdict forward(const Nid& from, const Nid& to, std::uint32_t length, RxHandle rx) {
     const RxDecision decision = offer(from, to, length, rx);
     if (decision.verdict == RxVerdict::kReceive) received(from, rx);
     settle();
     return decision.verdict;
   }
-  // What was parked on the clients' network and has been decided about since; what is to be
-  // received is received.
+  // Collects decisions about parked messages of the clients' network, and receives the accepted
+  // ones.
   std::vector<RxVerdict> go_on(unsigned shard = 0) {
     std::vector<RxVerdict> verdicts;
     for (const auto& [rx, decision] : std::exchange(in(shard).resumed, {})) {
@@ -113,7 +113,7 @@ class ForwardRig {
       }
     }
   }
-  // The whole NI goes: false while somebody still names it.
+  // Removes the whole NI; false while it is still referenced.
   bool unplug(const Nid& nid, unsigned shard = 0) {
     Ni& ni = port(nid, shard).ni();
     node.shard(shard).close_port(ni);
@@ -189,7 +189,7 @@ class ForwardRig {
   mocks::CoreNode node;
 };
 
-// Two clients and two servers, of whom it has heard.
+// Two clients and two servers that the router knows.
 struct AcquaintedRig : ForwardRig {
   static constexpr Nid kClient = client(10);
   static constexpr Nid kOther = client(11);
@@ -199,7 +199,7 @@ struct AcquaintedRig : ForwardRig {
   explicit AcquaintedRig(const ForwardSetup& setup = {}, ShardId home = 0) : ForwardRig(setup) {
     for (const Nid& nid : {kClient, kOther, kServer, kBackup})
       node.add_peer(nid, home);
-    settle();  // now it is now
+    settle();  // updates the shard's clock
   }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Next hops that take nothing for a while: whom that costs something, and whom it does not.
+// Next hops that accept nothing for a while, and the effect on others.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
@@ -28,18 +28,19 @@ TEST(ForwardStall, AClientIsHeardAgainThoughAllItsCreditsAreWithAHopThatTakesNot
   EXPECT_EQ(index, 18U) << "it has its share, beyond its client's credits";
   EXPECT_EQ(rig.cause(Cause::kDroppedHopStalled), 1U) << "and nothing waits";
   EXPECT_EQ(rig.forward(kClient, kBackup, 10, {++index, 1}), RxVerdict::kReceive);
-  rig.end(0);  // something moves again
+  rig.end(0);  // the hop makes progress again
   rig.end(0);
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {++index, 1}), RxVerdict::kReceive);
   rig.end_all();
   rig.expect_conserved();
 }
 
-// A peer restarts, a server is slow: nobody else lacks anything, so nothing is lost.
+// For example a restarting peer or a slow server: no other hop lacks anything, so nothing is
+// dropped.
 TEST(ForwardStall, AHopThatIsSilentForLongWithinItsShareTakesAllInTheEnd) {
   Rig rig({.buffers = {{32, 32, 32}}, .tunables = {.peer_buffer_credits = 4}});
   std::uint32_t index = 0;
-  bool parked = false;  // so is its connection
+  bool parked = false;  // its connection is parked as well
   for (const Instant begun = rig.now; rig.now - begun < std::chrono::seconds(20);) {
     if (!parked && index < 12)
       parked = rig.forward(kClient, kServer, 10, {++index, 1}) == RxVerdict::kPark;
@@ -80,7 +81,7 @@ TEST(ForwardStall, ASlowHopIsNotStalledWhileAnythingMoves) {
   rig.expect_conserved();
 }
 
-// The other one has all credits of the interface, and would be blamed if nobody lent any.
+// Another hop has all credits of the interface and would count as stalled if it accepted nothing.
 TEST(ForwardStall, AHopThatWaitsForCreditsThatAnotherHoldsIsNotStalled) {
   Rig rig({.buffers = {{16, 16, 16}},
            .tunables = {.peer_credits = 8, .peer_buffer_credits = 32, .credits = 4}});
@@ -118,7 +119,7 @@ TEST(ForwardStall, WhereAnInterfaceLendsEachHopHasOneMessageUnderWay) {
   rig.expect_conserved();
 }
 
-// It has been handed nothing yet: a client stands still in the middle of a payload.
+// Nothing was handed to it yet: a client stopped in the middle of a payload.
 TEST(ForwardStall, AHopThatWaitsForPayloadsIsNotStalled) {
   Rig rig({.buffers = {{8, 2, 8}}});
   EXPECT_EQ(rig.offer(kClient, kServer, 10, {1, 1}).verdict, RxVerdict::kReceive);
@@ -134,7 +135,7 @@ TEST(ForwardStall, AHopThatWaitsForPayloadsIsNotStalled) {
   rig.expect_conserved();
 }
 
-// Payloads become whole one after the other: that is no sign of life of the hop.
+// Payloads complete one after the other, which is no sign of life of the hop.
 TEST(ForwardStall, WhatIsHandedToASilentHopLaterDoesNotPutItOff) {
   Rig rig({.buffers = {{8, 4, 8}}, .tunables = {.peer_buffer_credits = 32}});
   for (std::uint32_t i = 1; i <= 2; ++i)

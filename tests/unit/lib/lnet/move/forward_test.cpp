@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that are forwarded: what they are when they leave, what they wait for, how they end.
+// Forwarded messages: their form when they leave, their waits and their ends.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
@@ -185,7 +185,8 @@ TEST(Forward, HopsThatWaitAreServedInTurn) {
   rig.expect_conserved();
 }
 
-// It has called us, and nobody can call it: that its host does not answer says nothing of it.
+// It connected to us and cannot be connected to, so an unreachable host does not mean that it is
+// down.
 TEST(Forward, WhatIsForAPlainProcessGoesThoughItsNidIsDown) {
   for (const bool waits : {false, true}) {
     Rig rig({.buffers = {{8, 2, 8}}});

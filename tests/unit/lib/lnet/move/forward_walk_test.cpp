@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data through a router from end to end, a stream on one side and queue pairs on the other: the
-// third walk of doc/architecture.md.
+// Data through a router from end to end, with a stream on one side and queue pairs on the other:
+// the third walk of doc/architecture.md.
 #include <algorithm>
 #include <array>
 #include <deque>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwarded messages whose gateway is lost before they have left: they go another way, if there is
+// Forwarded messages whose gateway fails before they are sent: they take another route if there is
 // one.
 #include <gtest/gtest.h>
 
@@ -16,14 +16,14 @@ constexpr Nid kFar = GatewayRig::kFar;
 constexpr std::size_t kByServer = 0;
 constexpr std::size_t kByBackup = 1;
 
-// The second way is there from when the test says so.
+// The test enables the second route.
 struct TwoWays : GatewayRig {
   explicit TwoWays(const ForwardSetup& setup, ShardId home = 0)
       : GatewayRig(setup, {Way{kFar, kServer}, Way{kFar, kBackup}}, home) {
     set_alive(kByBackup, false);
     settle();
   }
-  // The LND says it first, then the coordinator has looked at its routes.
+  // The LND reports it first, then the coordinator updates its routes.
   void say_down(const Nid& hop, unsigned shard = 0) {
     port(hop, shard).on_peer(hop, PeerNotice::kDown, now);
     node.shared().tell_of_lost_hop();
@@ -55,7 +55,7 @@ TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOne) {
   rig.expect_conserved();
 }
 
-// Two interfaces of one gateway, of which one is down, look the same from here.
+// Two interfaces of one gateway, one of them down, look the same from here.
 TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOneThoughItsRouteIsAlive) {
   TwoWays rig({.buffers = {{8, 2, 8}}});
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {1, 1}), RxVerdict::kReceive);
@@ -71,7 +71,7 @@ TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOneThoughItsRouteIsAlive) {
   rig.expect_conserved();
 }
 
-// As one says of itself that is drained: it forwards yet.
+// As with a gateway that reports a drain: it still forwards.
 TEST(ForwardWays, WhereThereIsNoOtherAGatewayThatIsUpGetsAllThatWaits) {
   TwoWays rig({.buffers = {{8, 3, 8}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
   std::uint32_t parked = 0;
@@ -100,7 +100,8 @@ TEST(ForwardWays, WhatWaitsForABufferEndsWhereThereIsNoOther) {
   rig.expect_conserved();
 }
 
-// Its LND vouches for that. Once each, by the gateway whose health is better.
+// The LND guarantees that it was not sent. It is sent once more, through the gateway with better
+// health.
 TEST(ForwardWays, WhatFailedBeforeItLeftTakesTheOtherOne) {
   for (const unsigned shards : {1U, 2U}) {
     const auto home = static_cast<ShardId>(shards - 1);
@@ -169,7 +170,7 @@ TEST(ForwardWays, WhatIsBeingReceivedTakesTheOtherOne) {
   rig.expect_conserved();
 }
 
-// Of the hop's or of the interface's, on this shard or on another one.
+// A credit of the hop or of the interface, on this shard or on another.
 TEST(ForwardWays, WhatWaitsForACreditTakesTheOtherOne) {
   for (const unsigned shards : {1U, 2U}) {
     for (const bool of_ni : {false, true}) {
@@ -193,7 +194,7 @@ TEST(ForwardWays, WhatWaitsForACreditTakesTheOtherOne) {
   }
 }
 
-// The LND knows it first. What was under way fails with it, as ever.
+// The LND notices first. Messages in flight fail as usual.
 TEST(ForwardWays, WhatWaitsForAGatewayThatIsSaidToBeDownTakesTheOtherOne) {
   for (const unsigned shards : {1U, 2U}) {
     const auto home = static_cast<ShardId>(shards - 1);
@@ -244,7 +245,8 @@ TEST(ForwardWays, WhatWaitsForAnInterfaceThatItsGatewayLosesGoesByAnotherOfIts) 
   }
 }
 
-// Of whom it is for. Not if who made it would not know who answers.
+// Another interface of the final destination. Not if the originator could not identify the sender
+// of the response.
 TEST(ForwardWays, WhatWaitsForAnInterfaceThatIsDownGoesToAnotherOfItsPeer) {
   constexpr Nid kServerToo = ForwardRig::server(22);
   for (const unsigned shards : {1U, 2U}) {
@@ -282,7 +284,7 @@ TEST(ForwardWays, WhatWaitsForAnInterfaceThatIsDownGoesToAnotherOfItsPeer) {
   }
 }
 
-// What leaves by the better one arrives.
+// The message leaves by the better interface and arrives.
 TEST(ForwardWays, OfAGatewayTheWorseOfOurInterfacesIsNotBelieved) {
   for (const bool discovery : {false, true}) {
     TwoWays rig({.more_nis = {ForwardRig::server(2)}});
@@ -299,7 +301,8 @@ TEST(ForwardWays, OfAGatewayTheWorseOfOurInterfacesIsNotBelieved) {
   }
 }
 
-// Of two on the network of whom it is for. For a credit of the peer's, or of the interface's.
+// Two of our interfaces on the network of the final destination. The message waits for a credit of
+// the peer or of the interface.
 TEST(ForwardWays, WhatWaitsForAnInterfaceOfOursThatGoesLeavesByTheOther) {
   for (const unsigned shards : {1U, 2U}) {
     for (const bool of_ni : {false, true}) {
@@ -339,7 +342,7 @@ TEST(ForwardWays, WhatWaitsForAnInterfaceOfOursThatGoesLeavesByTheOther) {
   }
 }
 
-// Its target has been evicted, and all that is left is in use.
+// Its target was evicted, and all remaining peers are in use.
 TEST(ForwardWays, AMessageWhoseTargetCannotBeMadeAgainIsADrop) {
   TwoWays rig({.buffers = {{4, 128, 4}},
                .tunables = {.peer_credits = 1, .peer_buffer_credits = 256},
@@ -360,7 +363,7 @@ TEST(ForwardWays, AMessageWhoseTargetCannotBeMadeAgainIsADrop) {
   rig.expect_conserved();
 }
 
-// For another network behind the same gateway, which has no other.
+// The waiting message is for another network behind the same gateway, without another route.
 TEST(ForwardWays, WhatTakesTheOtherOneLeavesItsBufferToWhoWaitsAtTheFirst) {
   GatewayRig rig(
       {.buffers = {{16, 4, 16}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}},
@@ -380,7 +383,7 @@ TEST(ForwardWays, WhatTakesTheOtherOneLeavesItsBufferToWhoWaitsAtTheFirst) {
   rig.expect_conserved();
 }
 
-// Who does not take anything does not hold the credits of clients, however it came by theirs.
+// A hop that accepts nothing must not hold credits of clients, however it got them.
 TEST(ForwardWays, WhatTakesOneThatStallsGivesItsClientsCreditBack) {
   TwoWays rig({.buffers = {{8, 8, 8}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
   std::uint32_t parked = 0;
@@ -398,7 +401,7 @@ TEST(ForwardWays, WhatTakesOneThatStallsGivesItsClientsCreditBack) {
   rig.expect_conserved();
 }
 
-// Each time from one that is lost to the next one that is: not for ever.
+// Each attempt moves from a failed gateway to the next one, a limited number of times.
 TEST(ForwardWays, AMessageThatLosesEachOfThemEndsOnce) {
   TwoWays rig({.tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
   for (std::uint32_t i = 1; i <= 2; ++i)
@@ -409,7 +412,7 @@ TEST(ForwardWays, AMessageThatLosesEachOfThemEndsOnce) {
   rig.settle();
   EXPECT_EQ(rig.cause(Cause::kForwardFailed), 1U);
   EXPECT_EQ(rig.core().buffers.held(), 1U);
-  // Routes that lead there though the hop is down: the coordinator has its own opinion.
+  // Routes by the hop although it is down: the coordinator judges them separately.
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {3, 1}), RxVerdict::kDrop);
   rig.set_alive(kByServer, true);
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {4, 1}), RxVerdict::kDrop);

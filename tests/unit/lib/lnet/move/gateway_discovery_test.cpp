@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A gateway that nobody checks is discovered on account of the first message through it.
+// A gateway without checks is discovered because of the first message through it.
 #include "lib/lnet/paths/route_table.hpp"
 #include "lib/lnet/peers/peer_readiness.hpp"
 #include "lib/lnet/peers/peer_records.hpp"

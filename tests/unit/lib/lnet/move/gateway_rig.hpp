@@ -13,9 +13,9 @@ namespace plnet::lnet {
 struct GatewayRig : AcquaintedRig {
   static constexpr Nid kFar = Nid::of(NetType::kTcp, 5, 30);
   static constexpr Nid kFarther = Nid::of(NetType::kTcp, 6, 30);
-  using Way = std::pair<Nid, Nid>;  // to whom, by which gateway
+  using Way = std::pair<Nid, Nid>;  // destination net, gateway
 
-  // A net behind each server.
+  // One net behind each server.
   GatewayRig() : GatewayRig({}, {Way{kFar, kServer}, Way{kFarther, kBackup}}) {}
   GatewayRig(const ForwardSetup& setup, const std::vector<Way>& ways, ShardId home = 0)
       : AcquaintedRig(setup, home) {

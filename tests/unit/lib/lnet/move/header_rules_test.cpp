@@ -90,7 +90,7 @@ TEST_F(HeaderRules, TheLengthIsLookedAtBeforeTheDestination) {
 TEST_F(HeaderRules, WhatAnotherNodeOfTheNetworkShouldHaveGotDirectlyIsRefused) {
   header.destination = tcp(3);
   expect(HeaderVerdict::kReject, Cause::kRejectedNotDirect);
-  header.destination = same_net.nid;  // ours, too, but on the same network
+  header.destination = same_net.nid;  // also ours, on the same network
   expect(HeaderVerdict::kReject, Cause::kRejectedNotDirect);
 }
 
@@ -115,7 +115,7 @@ TEST_F(HeaderRules, WhatIsForAnotherNetworkIsForwardedByRoutersOnly) {
   EXPECT_EQ(ruling(true).verdict, HeaderVerdict::kForward);
 }
 
-// And no more than that: a router that brought it could not know.
+// No further effect: a router that forwarded it cannot know.
 TEST_F(HeaderRules, WhatIsFromNobodyOrForNobodyIsDropped) {
   Nid impossible = tcp(3, 8);
   impossible.address_be.back() = 1;

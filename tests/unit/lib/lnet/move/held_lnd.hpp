@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node on an LND that does what the test says: it holds every message until it is told how that
-// ends, and offers what the test makes up.
+// A node on an LND that the test controls: it holds every message until the test ends it, and
+// offers messages that the test makes up.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class HeldLnd final : public Lnd {
   [[nodiscard]] CounterView counters() const override { return {}; }
 
   void take_kept(bool does) { traits_.takes_kept = does; }
-  // In the next flush.
+  // The message ends in the next flush.
   void end(std::size_t index, Completion how = {}) {
     how.transmit = held.at(index);
     held.erase(held.begin() + static_cast<std::ptrdiff_t>(index));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A router whose clients' LND keeps payloads, as the test says, and whose servers' LND takes them.
+// A router whose clients' LND keeps payloads on request of the test, and whose servers' LND relays
+// them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ inline const Nid kClient = ForwardRig::client(10);
 inline const Nid kServer = ForwardRig::server(20);
 inline const Nid kBackup = ForwardRig::server(21);
 
-// The LND's half: what it keeps is not in its target before somebody has it brought.
+// The LND's part: a kept payload is not in its target before it is fetched.
 class Keeper final : public PayloadKeeper {
  public:
   explicit Keeper(const ArenaTable& arenas) : arenas_(arenas) {}
@@ -34,11 +35,11 @@ class Keeper final : public PayloadKeeper {
     ++brought;
   }
   [[nodiscard]] const void* family() const override { return this; }
-  // By another LND, past the buffer.
+  // Another LND relays it past the buffer.
   void take(RxHandle rx) { EXPECT_EQ(kept_.erase(key(rx)), 1U); }
 
   [[nodiscard]] bool keeps(RxHandle rx) const { return kept_.contains(key(rx)); }
-  // The payload of that message is what is to be read here.
+  // The source contains the payload of that message.
   [[nodiscard]] bool is_whole(const Transmit& transmit, RxHandle rx) const {
     std::uint32_t at = 0;
     bool whole = true;
@@ -83,7 +84,7 @@ struct KeptRig : ForwardRig {
     settle();
   }
 
-  // It arrives, and may be kept; then it is.
+  // A message arrives that may be kept, and is kept.
   void offer_to_keep(const Nid& to, RxHandle rx) {
     const RxDecision decision = offer(kClient, to, kLength, rx);
     ASSERT_EQ(decision.verdict, RxVerdict::kReceive);

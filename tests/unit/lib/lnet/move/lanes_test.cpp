@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large messages by lanes on several shards: which one, who sends, and what comes home.
+// Large messages over lanes of several shards: choice of the lane, sending shard, and returned
+// credits.
 #include <set>
 
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
@@ -10,7 +11,7 @@ namespace {
 constexpr std::uint32_t kLarge = 1000;
 constexpr std::uint32_t kSmall = 999;
 
-// A node of which every shard serves the NI; its one peer has lane 0 on shard `at`.
+// A node whose shards all serve the NI; its one peer has lane 0 on shard `at`.
 class LanesNode {
  public:
   explicit LanesNode(unsigned shards, ShardId home, ShardSet serving = {}, ShardId lanes_at = 0xff)
@@ -21,7 +22,7 @@ class LanesNode {
     rig.node.add_peer(HeldNode::nid(9), home);
     small = rig.bind(user, kSmall, home);
     large = rig.bind(user, kLarge, home);
-    // The first message brings the link.
+    // The first message creates the link.
     EXPECT_TRUE(rig.put(small, 9, 0));
     rig.settle();
     link = rig.lnds[at]->held.at(0)->next_hop;
@@ -131,7 +132,7 @@ TEST(Lanes, AFailureOnALaneComesHomeLikeAnyOther) {
   node.rig.expect_conserved();
 }
 
-// The home has no LND for the NI: lane 0 and the choice are where one is.
+// The home has no LND for the NI: lane 0 and the choice are on a shard with one.
 TEST(Lanes, AreChosenWhereLaneZeroIs) {
   ShardSet serving;
   serving[1] = serving[2] = true;
@@ -210,7 +211,7 @@ TEST(Lanes, WhoFindsNoRoomForThemGoesByLaneZero) {
       lnd->end(0);
   }
   rig.settle();
-  // Whoever has none any more leaves them to others.
+  // A shard without connections leaves the messages to other shards.
   rig.port(0).on_lane(*to_nine, lane_of_shard(1), false, true);
   rig.port(0).on_lane(to_ten, lane_of_shard(1), true, true);
   EXPECT_EQ(rig.cause(Cause::kLanesFull), 1U);

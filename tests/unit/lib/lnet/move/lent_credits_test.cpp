@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a peer borrows of its interface beyond its own credits, and who does not.
+// Credits of the interface that a peer borrows beyond its own, and peers that may not borrow.
 #include <cstdint>
 
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
@@ -10,7 +10,7 @@ namespace {
 struct Lender : HeldNode {
   explicit Lender(const NiTunables& tunables) : HeldNode({.tunables = tunables}) {}
 
-  // It takes one at once, as who borrows has to.
+  // It takes one at once, as a borrower must.
   void meet(std::uint32_t peer) {
     put_some(1, peer);
     ASSERT_FALSE(lnds[0]->held.empty());

@@ -8,7 +8,7 @@ namespace {
 
 constexpr lnet::Nid kLo = lnet::Nid::of(lnet::NetType::kLoopback, 0, 0);
 
-// One core that is both ends.
+// One core at both ends.
 class LoopbackRig final : public LndRig {
  public:
   explicit LoopbackRig(const LndRigOptions& options, std::size_t in_flight_max = 64)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that find no match, late ones, ambiguous ones: on every combination of shards.
+// Messages without a match, late matches and ambiguous ones, on every combination of shards.
 #include "tests/unit/lib/lnet/move/site.hpp"
 #include "tests/unit/lib/lnet/move/wire_case.hpp"
 
@@ -10,7 +10,7 @@ constexpr std::uint64_t kBits = 42;
 
 class Matching : public WireTest {
  protected:
-  // With fresh nodes: `there` is where messages arrive.
+  // With fresh nodes each time: messages arrive on `there`.
   template <class Body>
   void for_each_pair(Body&& body) {
     for (unsigned i = 0; i < shards() * shards(); ++i) {
@@ -231,7 +231,7 @@ TEST_P(Matching, AnswersForAnEarlierIncarnationFindNothing) {
     Recorder sender, target;
     site.attach(1, owner, {.portal = 5, .match_bits = kBits}, site.buffer(100), target, kMdPut);
     const MdHandle md = put(site, sender, 100, 5);
-    // The PUT is on its way when the descriptor goes: its ACK finds another generation.
+    // The descriptor is unlinked while the PUT is in flight: its ACK finds another generation.
     site.turn();
     (void)site.shard(0, 0).unlink(md);
     site.settle();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// After start the path of a message allocates nothing and frees nothing, whatever happens to the
-// message. A test of its own: it replaces operator new.
+// After start the message path allocates nothing and frees nothing, for every outcome of a message.
+// It is a test of its own because it replaces operator new.
 #include <array>
 #include <vector>
 
@@ -64,7 +64,7 @@ struct Rig {
     (void)arenas.add({.base = memory.data(), .size = memory.size()}).value();
     return &arenas;
   }
-  // A PUT arrives as if from this peer.
+  // A PUT from this peer arrives.
   RxDecision offer(unsigned shard, std::uint64_t peer, RxHandle rx, PortalId portal) {
     MessageHeader header{.destination = Nid::of(NetType::kTcp, 0, 1),
                          .source = peer_nid(peer),
@@ -104,7 +104,7 @@ TEST(NoAllocation, OnTheWayOfAMessageWhateverBecomesOfIt) {
     for (unsigned round = 0; round < 3000; ++round) {
       Shard& shard = rig.node.shard(round % 2);
       const MdHandle md = mds[round % 2];
-      // To new peers and known ones, over the credits of both kinds; some of them wait too long.
+      // To new and known peers, beyond the credits of both kinds; some messages time out.
       for (unsigned i = 0; i < 4; ++i) {
         const ProcessId to{peer_nid(round < 1000 ? round / 5 : round % 7)};
         (void)shard.put(md, {.target = to, .portal = kEager, .match_bits = 1});
@@ -112,7 +112,7 @@ TEST(NoAllocation, OnTheWayOfAMessageWhateverBecomesOfIt) {
       }
       (void)shard.put(md, {.target = {ShardCore::kLoopbackNid}, .portal = kEager});
       (void)shard.put(md, {.target = {Nid::of(NetType::kTcp, 9, 1)}});  // no path
-      // Dropped at once, parked and matched, parked and gone.
+      // Dropped at once, parked and matched, parked and cancelled.
       (void)rig.offer(round % 2, round % 50, {rx++, 9}, kEager);
       const RxHandle parked{rx++, 9};
       const bool waits =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PUT and GET from one node to another, with every shard in every part: who calls, the homes of the
-// peers (and so where messages arrive), who owns the match entry.
+// PUT and GET from one node to another with every shard in every part: caller, homes of the peers
+// (where messages arrive), owner of the match entry.
 #include <algorithm>
 #include <string>
 
@@ -13,14 +13,14 @@ namespace {
 constexpr PortalId kPortal = 26;
 constexpr std::uint64_t kBits = 0x1234567890;
 
-// Which shard does what.
+// The shard of each part.
 struct Parts {
   ShardId caller, there, owner, back;
 };
 
 class Operations : public WireTest {
  protected:
-  // Runs the test's body with fresh nodes, once for each way to share out the parts.
+  // Runs the test's body with fresh nodes, once for each assignment of the parts.
   template <class Body>
   void for_each_share(Body&& body) {
     const unsigned n = shards();
@@ -50,7 +50,7 @@ class Operations : public WireTest {
   static GetSpec get_from(const Site& site) {
     return {.target = {site.nid(1)}, .portal = kPortal, .match_bits = kBits};
   }
-  // An event of `md` that a message of the other node made here.
+  // An event of `md` that a message of the other node caused.
   static void expect_from(const Site& site, const Event& event, MessageType type, unsigned other,
                           const MdHandle& md) {
     SCOPED_TRACE(testing::Message() << "message type " << static_cast<int>(type));
@@ -181,7 +181,8 @@ TEST_P(Operations, AGetBringsWhatTheTargetHas) {
   }
 }
 
-// Placed by the network or not: asked for is what the descriptor has, and the answer comes from us.
+// With and without placement by the network: the requested length is the descriptor's, and the
+// answer comes from this node.
 TEST_P(Operations, AGetOfWhatIsShorterSaysHowMuchWasAskedFor) {
   for_each_share([&](Site& site, const Parts& parts) {
     Recorder asker, target;

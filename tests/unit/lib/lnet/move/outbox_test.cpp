@@ -17,7 +17,7 @@ struct Post {
     for (unsigned i = 0; i < 100; ++i)
       parcels.emplace_back(ParcelKind::kErrand);
   }
-  // What has come for a shard, as numbers of parcels.
+  // Parcels that arrived for a shard, by number.
   [[nodiscard]] std::vector<std::size_t> come(std::size_t to) {
     std::array<Parcel*, 100> out{};
     std::vector<std::size_t> numbers;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever happens, each operation ends exactly once, nothing arrives twice or in the wrong place,
-// and in the end everything that was lent is back. A seed draws the site, the operations, who is
-// polled when, which connections break and which peers are deleted.
+// Under random events each operation ends exactly once, nothing arrives twice or in the wrong
+// place, and in the end all resources are returned. A seed draws the site, the operations, the
+// polling order, broken connections and deleted peers.
 #include "lib/base/random.hpp"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ constexpr PortalId kPortals = 6;  // every other one is lazy at first
 constexpr std::uint32_t kLengthMax = 3000;
 enum class Faults : std::uint8_t {
   kNone,
-  kGone,     // there were rules before it all began
-  kNoMatch,  // there are rules, for others
-  kRules,    // they come and go
+  kGone,     // rules existed before and were removed
+  kNoMatch,  // rules that match nothing here
+  kRules,    // rules are added and removed
 };
 
-// Everything that a user can see, in order.
+// Everything visible to a user, in order.
 using Trace = std::vector<std::tuple<unsigned, EventKind, bool, Errc, std::uint32_t, bool>>;
 
 constexpr std::size_t kCauses = LnetCauses::kInfo.size();
@@ -318,10 +318,10 @@ class RandomRun {
   }
 
   Random random_;
-  Random fault_random_;  // so that the rest is the same with and without
+  Random fault_random_;  // separate, so that the rest does not depend on faults
   const Faults faults_;
   const SiteSetup setup_;
-  std::vector<std::unique_ptr<Operation>> operations_;  // outlive the site's events
+  std::vector<std::unique_ptr<Operation>> operations_;  // outlive the events of the site
   std::vector<std::unique_ptr<Target>> targets_;
   Site site_;
 

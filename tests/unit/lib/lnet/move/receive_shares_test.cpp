@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one peer may have of a shard's receive records.
+// The share of one peer of a shard's receive records.
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ constexpr std::uint32_t kReceives = 64;
 constexpr std::uint32_t kGreedy = 9;
 constexpr std::uint32_t kModest = 8;
 
-// A node whose LND sends nothing until it is told to: no answer gets anywhere.
+// A node whose LND sends nothing until it is told to, so no response leaves.
 struct Rig : HeldNode {
   explicit Rig(unsigned shards = 1)
       : HeldNode({.shards = shards,
@@ -26,7 +26,7 @@ struct Rig : HeldNode {
     attach(target);
   }
 
-  // A PUT that wants an ACK, on a connection of its own, all the way to where its ACK waits.
+  // A PUT that requests an ACK, on its own connection, up to the point where its ACK waits.
   RxVerdict ask(std::uint32_t from) {
     const RxHandle rx{next_++, 1};
     const RxDecision decision = offer_put(from, rx, 10, true);
@@ -35,14 +35,14 @@ struct Rig : HeldNode {
     settle();
     return decision.verdict;
   }
-  // Asks until its turn is not to be had; returns how often it was.
+  // Sends requests until no record is available; returns the number accepted.
   std::uint32_t flood(std::uint32_t from) {
     for (std::uint32_t i = 0; i < kReceives; ++i) {
       if (ask(from) != RxVerdict::kReceive) return i;
     }
     return kReceives;
   }
-  // What was parked was decided about: it is received, and its ACK made.
+  // A parked message was decided: it is received, and its ACK is made.
   unsigned go_on(RxVerdict expected) {
     const auto decided = std::exchange(lnds[0]->resumed, {});
     for (const auto& [rx, decision] : decided) {
@@ -176,7 +176,7 @@ TEST(ReceiveShares, APeerThatIsDeletedLeavesNothingBehind) {
   rig.node.delete_peer(HeldNode::nid(kGreedy));
   for (unsigned i = 0; i < 20; ++i)
     rig.settle();
-  rig.go_on(RxVerdict::kReceive);  // its sender was met anew
+  rig.go_on(RxVerdict::kReceive);  // its sender was created anew
   rig.send_all();
   rig.expect_conserved();
   EXPECT_EQ(rig.flood(kGreedy), kReceives / 4) << "and begins with nothing";

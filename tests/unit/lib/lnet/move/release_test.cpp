@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers and interfaces that are taken away while messages to and from them are under way.
+// Peers and interfaces that are removed while messages to and from them are in flight.
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
 namespace plnet::lnet::release_test {
@@ -59,8 +59,8 @@ TEST(Release, TheSamePeerCanBeUsedAgain) {
   }
 }
 
-// The LND learns of the link with the first decision: until then it does not know that the message
-// has to do with it.
+// The LND learns of the link with the first decision; before that it cannot relate the message to
+// the link.
 TEST(Release, AParkedMessageOutlivesALinkOfWhichTheLndWasNotTold) {
   HeldNode rig({});
   Recorder target;
@@ -82,8 +82,8 @@ TEST(Release, AParkedMessageOutlivesALinkOfWhichTheLndWasNotTold) {
   rig.expect_conserved();
 }
 
-// Decided on another shard in the same turn as its sender's peer went; the held LND looks whether a
-// link that it is given is anybody's.
+// Another shard decided in the same turn in which the sender's peer was deleted; the held LND
+// checks that every link it receives is valid.
 TEST(Release, ADecisionThatIsOnItsWayNamesNoLinkThatHasGone) {
   for (unsigned delay = 0; delay < 16; ++delay) {
     HeldNode rig({.shards = 2});
@@ -130,7 +130,7 @@ TEST(Release, AParkedMessageThatGoesIsDroppedOnceWhereverItsConversationIs) {
   }
 }
 
-// It is all there with its header, so its event says so whatever becomes of the connection.
+// An ACK is complete with its header, so its event is delivered regardless of the connection.
 TEST(Release, AnAckIsToldInOneVisitThoughItsConnectionGoesMeanwhile) {
   unsigned told_though_gone = 0;
   for (unsigned turns = 0; turns < 8; ++turns) {
@@ -138,7 +138,7 @@ TEST(Release, AnAckIsToldInOneVisitThoughItsConnectionGoesMeanwhile) {
     Recorder user;
     MessageHeader header{.destination = HeldNode::nid(1), .source = Nid::of(NetType::kTcp, 7, 9)};
     header.set_area(AckArea{.destination = rig.core(2).match.wire_handle(rig.bind(user, 100, 2))});
-    // By way of another: it is asked for.
+    // Through another peer: the other shard is asked.
     const RxOffer offer{.header = header, .from = HeldNode::nid(8), .rx = {3, 1}};
     ASSERT_EQ(rig.port().on_header(offer).verdict, RxVerdict::kPark);
     for (unsigned i = 0; i < turns && rig.lnds[0]->resumed.empty(); ++i)
@@ -176,7 +176,7 @@ TEST(Release, AnInterfaceGoesWithAllThatWaitsForItAndItsLinks) {
     Ni& ni = rig.node.ni(1);
     for (unsigned i = 0; i < shards; ++i) {
       rig.node.shard(i).close_port(ni);
-      rig.node.shard(i).close_port(ni);  // twice is once
+      rig.node.shard(i).close_port(ni);  // a second call has no effect
     }
     rig.settle();
     EXPECT_EQ(user.count(EventKind::kSend), 12U * shards);
@@ -188,7 +188,7 @@ TEST(Release, AnInterfaceGoesWithAllThatWaitsForItAndItsLinks) {
     }
     for (unsigned i = 0; i < shards; ++i)
       rig.node.shard(i).remove_port(ni);
-    rig.node.delete_peer(HeldNode::nid(9));  // the LND that knew it is gone
+    rig.node.delete_peer(HeldNode::nid(9));  // the LND that knew it is removed
     rig.settle();
     EXPECT_TRUE(rig.node.quiet());
     const MdHandle md = rig.bind(user);

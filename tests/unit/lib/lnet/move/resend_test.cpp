@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that failed where another attempt may fare better are sent again.
+// Failed messages are sent again where another attempt may succeed.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class Rig : public HeldNode {
       ASSERT_TRUE(node.directory().attach(peer, nid(address)));
     node.directory().commit();
   }
-  // The one message that is under way: by which of our NIs, and to whom.
+  // The one message in flight: our NI and the peer NI.
   struct Held {
     HeldLnd* lnd = nullptr;
     unsigned ni = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A few nodes of one or more shards each, joined by mock networks: what is needed to follow a
-// message from the call that begins it to its last event, and to see that nothing was lost.
+// A few nodes of one or more shards, joined by mock networks: a test can follow a message from the
+// first call to its last event and check that nothing was lost.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ enum class Wire : std::uint8_t { kStream, kRdma };
 struct SiteSetup {
   Wire wire = Wire::kStream;
   unsigned nodes = 2;
-  unsigned shards = 1;  // of each node
+  unsigned shards = 1;  // per node
   NiTunables tunables{};
   ShardLimits limits{.peer_ports = 32,
                      .extra_links = 8,
@@ -31,7 +31,7 @@ struct SiteSetup {
                      .receives = 64,
                      .descriptors = 64,
                      .match_entries = 64};
-  std::vector<ShardSet> served;  // of each node: the shards with an LND
+  std::vector<ShardSet> served;  // per node: the shards with an LND
   std::size_t peers = 32;
   std::size_t window = 4;
   std::size_t in_flight_max = 32;
@@ -43,13 +43,13 @@ class Recorder final : public EventHandler {
  public:
   void on_event(const Event& event) override { events.push_back(event); }
   [[nodiscard]] std::size_t count(EventKind kind) const;
-  // The only one of its kind; a test that finds none or several has failed.
+  // The only event of its kind; a test with none or several fails.
   [[nodiscard]] Event only(EventKind kind) const;
 
   std::vector<Event> events;
 };
 
-// Bytes of a node, in two pieces where that is possible.
+// Memory of a node, in two pieces where possible.
 struct Buffer {
   std::array<Fragment, 2> pieces;
   std::uint32_t length = 0;
@@ -69,15 +69,15 @@ class Site {
     return shard(node, number).core();
   }
   [[nodiscard]] Nid nid(unsigned node) const;
-  // The message arrives on the shard of the same number as the one that posts it: the home, where
-  // that has an LND.
+  // The message arrives on the shard with the number of the posting one: the home, where that has
+  // an LND.
   PeerNi& know(unsigned node, unsigned other, ShardId home);
   [[nodiscard]] PeerPort* port(unsigned node, unsigned other, ShardId shard);
 
-  // Addresses stay as long as the site.
+  // Its address is stable for the lifetime of the site.
   [[nodiscard]] const Buffer& buffer(std::uint32_t length);
   void fill(const Buffer& buffer, unsigned seed);
-  // The first `length` bytes from `offset` are those of fill(), the rest is untouched.
+  // The first `length` bytes from `offset` match fill(), the rest is unchanged.
   [[nodiscard]] bool holds(const Buffer& buffer, std::uint32_t offset, std::uint32_t length,
                            unsigned seed);
 
@@ -92,9 +92,9 @@ class Site {
   void turn_shard(unsigned node, unsigned shard);
   void step_directory(unsigned node) { nodes_[node]->step_directory(now_); }
   void advance(Duration time) { now_ += time; }
-  // Time, and one turn of everybody.
+  // Advances time and turns every shard once.
   void pass_once(Duration time);
-  // Until nothing moves; hardly any time passes.
+  // Turns until nothing changes; hardly any time passes.
   void settle();
   void pass(Duration time);
   [[nodiscard]] Instant now() const { return now_; }
@@ -103,7 +103,7 @@ class Site {
   [[nodiscard]] std::uint64_t sum(unsigned node, Cause id);
   [[nodiscard]] std::uint64_t traffic(unsigned node, LnetTraffic::Id id);
 
-  // All that was lent is back, nothing is under way. MDs may still be there.
+  // All resources are returned and nothing is in flight. MDs may remain.
   void expect_conserved();
 
  private:
@@ -112,7 +112,7 @@ class Site {
   ArenaTable arenas_;
   std::uint64_t used_ = 0;
   std::deque<Buffer> buffers_;
-  // One for each shard: shards of the same number are joined.
+  // One for each shard number, joining the shards with that number.
   std::vector<std::unique_ptr<mocks::MockStreamLnd::Network>> streams_;
   std::vector<std::unique_ptr<mocks::MockRdmaLnd::Network>> fabrics_;
   std::vector<std::unique_ptr<mocks::CoreNode>> nodes_;

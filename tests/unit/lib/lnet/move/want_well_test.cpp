@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shard tells the coordinator of interfaces that are not well.
+// Reports of shards to the coordinator about unhealthy interfaces.
 #include <gtest/gtest.h>
 
 #include "lib/lnet/peers/peer_records.hpp"
@@ -8,7 +8,7 @@
 namespace plnet::lnet::want_well_test {
 namespace {
 
-// The first of two NIs of a peer, which has lost health and was heard of.
+// The first of two NIs of a peer, which has lost health and was heard from.
 PeerNi& ill_peer(HeldNode& rig, std::uint32_t number) {
   PeerDirectory& directory = rig.node.directory();
   PeerRecord& peer = **directory.create(HeldNode::nid(1000 + 2 * number), rig.now);
@@ -46,7 +46,7 @@ TEST(WantWell, IsNotSaidOfWhoHasNoOther) {
   EXPECT_FALSE(rig.core().wanted_back->pop(told));
 }
 
-// Messages avoid such an interface, so none would ask again.
+// Messages avoid such an interface, so no message would trigger another request.
 TEST(WantWell, WhoCannotBeNamedIsNotForgotten) {
   HeldNode rig({});
   for (std::uint32_t number = 0; number < ShardCore::kWantedBackMax; ++number)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a suite is run for: each kind of network driver, on one shard and on several.
+// The parameters of a suite: each kind of network driver, on one shard and on several.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The example of doc/embedding.md, so that it stays true: a program that lays memory open, puts
-// into it and gets from it, on one node over 0@lo.
+// The example of doc/embedding.md, so that the document stays correct: a program that posts memory,
+// puts into it and gets from it, on one node over 0@lo.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -17,7 +17,7 @@ namespace {
 constexpr PortalId kPortal = 30;
 constexpr std::uint64_t kBits = 0x1234;
 
-// Keeps what it was told.
+// Records its events.
 struct Recorder final : EventHandler {
   void on_event(const Event& event) override { events.push_back(event); }
   [[nodiscard]] const Event* find(EventKind kind) const {
@@ -48,7 +48,7 @@ class Embedding : public testing::Test {
     node_ = std::make_unique<Node>(setup);
   }
 
-  // What a poller does, until nothing happens any more.
+  // Turns like a poller until nothing changes any more.
   void turn_until_idle() {
     for (int quiet = 0; quiet < 4;) {
       now_ += std::chrono::microseconds(1);
@@ -132,7 +132,7 @@ TEST_F(Embedding, GetsWhatAnotherHasLaidOpen) {
   EXPECT_TRUE(node_->idle());
 }
 
-// Portal 0 keeps pushes until the node has time for them. A node that ends will have none.
+// Portal 0 keeps pushes until the node handles them. A node that shuts down does not.
 TEST_F(Embedding, WhatWaitsOnPortal0EndsWithTheNode) {
   DataOperations& lnet = node_->shard(0);
   const auto& receives = node_->shard(0).core().receives;

@@ -52,7 +52,7 @@ TEST_F(PathReportOf, SaysWhereTheNextHopIsAndWhyNotTheOtherNi) {
   EXPECT_TRUE(has(told, "NI", text_of(site.ni(0).nid), text_of(Criterion::kHealth)));
 }
 
-// The next hop's home has no part in either NI: its connections are on a shard that has.
+// The home of the next hop serves neither NI: its connections are on a shard that does.
 TEST_F(PathReportOf, TheShardThatHasTheConnectionsDependsOnTheNi) {
   site.add_net(kTcp0, 2);
   site.ni(0).shards = ShardSet{}.set(2);
@@ -114,7 +114,7 @@ TEST_F(PathReportOf, WhyARouteIsDownIsTold) {
     flapping.flaps.recover();
     (void)flapping.flaps.fail(Instant{});
   }
-  muted.told_cause = RouteCause::kAnswered;  // nobody has judged it since
+  muted.told_cause = RouteCause::kAnswered;  // not judged since
   const auto told = [&](const RouteTroubles& troubles) {
     return report_path({Nid::any(), nid_on(kIb0, 77)}, nullptr,
                        {.local = site.local,
@@ -184,7 +184,7 @@ TEST_F(PathReportOf, AnAccessRuleOrALostNextHopIsToldOfWhatIsForwarded) {
   EXPECT_TRUE(told(nid_on(kTcp0, 99), peer.ni().nid).step->hop_down);
 }
 
-// Who has asked by it waits for the answer there.
+// The requester waits for the answer at that NI.
 TEST_F(PathReportOf, AnAnswerGoesToTheInterfaceThatAskedHoweverIll) {
   site.add_net(kTcp0, 1);
   SitePeer& client = site.add_peer(true, {{kTcp0, 2}});
@@ -238,7 +238,8 @@ TEST_F(PathReportOf, AClientBehindGatewaysIsDeniedByTheNetworksThatLeadBackToIt)
   EXPECT_EQ(denied()[0].from, kNetAny) << "however it comes";
 }
 
-// Two NIs on one network, each near another CPT: what messages take, from either.
+// Two NIs on one network, each near another CPT: the report names the NI that messages would use,
+// from either CPT.
 TEST_F(PathReportOf, TheNearerNiIsNamedAsMessagesTakeIt) {
   site.add_net(kTcp0, 2);
   SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
@@ -265,7 +266,6 @@ TEST_F(PathReportOf, TheNearerNiIsNamedAsMessagesTakeIt) {
   }
 }
 
-// lnet-core.md 5, rows 6 and 7.
 TEST_F(PathReportOf, WhatTheRulesForHeadersRejectIsNotReachable) {
   site.add_net(kTcp0, 2);
   site.add_net(kTcp1, 1);

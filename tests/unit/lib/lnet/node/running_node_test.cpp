@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interfaces that come and go while a node of several shards runs and sends.
+// Interfaces that are added and removed while a node of several shards runs and sends.
 #include <array>
 #include <memory>
 #include <vector>
@@ -61,7 +61,7 @@ class RunningNode : public testing::TestWithParam<std::uint64_t> {
 
   static Nid peer_nid(std::uint32_t number) { return Nid::of(NetType::kTcp, 0, 100 + number); }
 
-  // Some shard's turn.
+  // Turns one shard.
   void turn() {
     now_ += std::chrono::microseconds(5);
     const auto i = static_cast<unsigned>(random_.below(kShards));
@@ -74,7 +74,7 @@ class RunningNode : public testing::TestWithParam<std::uint64_t> {
     for (unsigned i = 0; i < count; ++i)
       turn();
   }
-  // As a recovery ping: the network could not answer those of discovery.
+  // Sent as a recovery ping, since the network could not answer those of discovery.
   void put() {
     const auto i = random_.below(kShards);
     const Nid to = peer_nid(static_cast<std::uint32_t>(random_.below(kPeers)));

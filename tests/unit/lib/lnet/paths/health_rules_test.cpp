@@ -142,7 +142,7 @@ TEST(HealthRules, only_what_was_sent_is_resent_and_only_so_often) {
   EXPECT_EQ(judge(end).peer, kDemerit);
 }
 
-// Other than with the kernel: those that are pinged are silent often enough, and many at a time.
+// In contrast to the kernel: pinged peers are often silent, and many at a time.
 TEST(HealthRules, a_recovery_ping_in_vain_costs_the_peer_alone) {
   MessageEnd end = failed(Health::kNetworkTimeout);
   EXPECT_EQ(judge(end).local, kDemerit);
@@ -153,7 +153,7 @@ TEST(HealthRules, a_recovery_ping_in_vain_costs_the_peer_alone) {
   EXPECT_EQ(judge(end).local, kDemerit) << "which is ours alone";
 }
 
-// Other than with the kernel: a few peers that are silent do not take an NI down that works.
+// In contrast to the kernel: a few silent peers do not lower the health of a working NI.
 TEST(HealthRules, a_network_timeout_costs_an_ni_on_which_others_are_heard_nothing) {
   MessageEnd end = failed(Health::kNetworkTimeout);
   end.ni_works = true;
@@ -163,7 +163,7 @@ TEST(HealthRules, a_network_timeout_costs_an_ni_on_which_others_are_heard_nothin
   EXPECT_EQ(judge(end).local, kDemerit);
 }
 
-// Failures that the kernel does not send again are not sent again here, even if unsent.
+// Failures that the kernel does not resend are not resent here, even if the message was not sent.
 TEST(HealthRules, own_messages_are_sent_again_by_their_class_alone) {
   MessageEnd end = failed(Health::kRemoteError);
   end.unsent = true;

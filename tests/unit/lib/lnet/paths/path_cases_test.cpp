@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cases: source given or not, destination local or remote, multi-rail or not; who may send to
-// whom, and what is remembered.
+// The cases: source given or not, destination local or remote, multi-rail or not; allowed senders,
+// and recorded choices.
 #include <map>
 #include <utility>
 
@@ -38,7 +38,7 @@ void expect_routed(const Result<Path>& path, const Ni& ni, const PeerNi& gateway
   EXPECT_EQ(path->hop_pid(77), kLustrePid);
 }
 
-// Two nets of ours with two NIs each; two nets behind gateways.
+// Two local nets with two NIs each, and two nets behind gateways.
 class PathCases : public testing::Test {
  protected:
   PathCases() {
@@ -68,7 +68,7 @@ TEST_F(PathCases, a_message_to_ourselves_stays_here_once_we_are_known_as_0_at_lo
   SitePeer& self = site.add_peer(true, {{kLoNet, 1}, {kTcp0, 2}});
   EXPECT_TRUE(site.select(self.ni(1))->loopback);
   EXPECT_TRUE(site.select(self.ni(0))->loopback);
-  // Not when an NI of ours is to be tried, nor when the source is given.
+  // Not for a recovery ping of a local NI, nor with a given source.
   EXPECT_FALSE(site.select({.destination = &self.ni(1), .recovery = true})->loopback);
   expect_direct(site.select({.destination = &self.ni(1), .source = site.ni(1).nid}), site.ni(1),
                 self.ni(1));
@@ -129,7 +129,7 @@ TEST_F(PathCases, a_peer_that_is_not_multi_rail_always_gets_the_same_source) {
   const auto second = site.select(peer.ni());
   expect_direct(second, site.ni(0), peer.ni());
   EXPECT_FALSE(second->record_preference);
-  // Each of its NIDs has its own.
+  // Each of its NIDs has its own preference.
   expect_direct(site.select(peer.ni(1)), site.ni(2), peer.ni(1));
 }
 
@@ -165,21 +165,21 @@ TEST_F(PathCases, a_preferred_source_that_is_gone_is_passed_over) {
   const Ni gone;
   peer.ni().preferred_ni.set(&gone);
   expect_direct(site.select(peer.ni()), site.ni(0), peer.ni());
-  // So is one on a net from which this NID cannot be reached, and another takes its place.
+  // A preferred NI on an unreachable net is replaced as well.
   peer.ni().preferred_ni.set(&site.ni(3));
   expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
   EXPECT_EQ(peer.ni().preferred_ni.get(), &site.ni(1));
   expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
 }
 
-// The kernel has one list for both, which a policy clears.
+// The kernel keeps both in one list, which a policy clears.
 TEST_F(PathCases, a_policy_counts_for_more_than_the_source_that_was_recorded) {
   SitePeer& peer = site.add_peer(false, {{kTcp0, 1}});
   peer.ni().preferred_ni.set(&site.ni(0));
   site.prefer(peer.ni(), {site.ni(1).nid}, {});
   expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
   site.prefer(peer.ni(), {site.ni(3).nid}, {});
-  expect_direct(site.select(peer.ni()), site.ni(0), peer.ni());  // which is on another net
+  expect_direct(site.select(peer.ni()), site.ni(0), peer.ni());  // it is on another net
   site.prefer(peer.ni(), {site.ni(0).nid, site.ni(1).nid}, {});
   site.ni(0).fatal.set(true);
   expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
@@ -224,7 +224,7 @@ TEST_F(PathCases, a_router_in_check_is_pinged_on_the_net_in_question) {
   const auto path =
       site.select({.destination = &router.ni(), .reserved_portal = true, .check_net = kTcp1});
   expect_direct(path, site.ni(2), router.ni(1));
-  // A net that is not ours cannot be.
+  // A net that is not local cannot be checked.
   expect_direct(site.select({.destination = &router.ni(), .check_net = kIb0}), site.ni(0),
                 router.ni());
 }
@@ -236,19 +236,19 @@ TEST_F(PathCases, the_last_router_keeps_the_nid_that_the_originator_chose) {
   auto path = site.select(request);
   expect_direct(path, site.ni(0), peer.ni(1));
   EXPECT_TRUE(path->keeps_source);
-  // But not into the void,
+  // But not to an NI that is down,
   peer.ni(1).status.set(kNiDown);
   path = site.select(request);
   expect_direct(path, site.ni(1), peer.ni(0));
   EXPECT_TRUE(path->keeps_source);
-  // nor where it would be lost.
+  // nor to one with less health.
   peer.ni(1).status.set(kNiUp);
   peer.ni(1).health.set(kHealthMax - 1);
   expect_direct(site.select(request), site.ni(0), peer.ni(0));
-  // An old client would not know who answers it.
+  // An old client could not identify the sender of the answer.
   expect_direct(site.select({.destination = &peer.ni(1), .forwarded = true}), site.ni(1),
                 peer.ni(1));
-  // A response has nowhere else to go, nor has a peer that is not multi-rail.
+  // A response has no alternative, nor has a peer that is not multi-rail.
   expect_direct(site.select({.destination = &peer.ni(1),
                              .forwarded = true,
                              .takes_any_answer = true,
@@ -278,7 +278,7 @@ TEST_F(PathCases, a_router_on_the_way_goes_by_the_net_of_the_destination) {
   SitePeer& peer = remote_peer(true);
   SitePeer& far = site.add_peer(true, {{kIb1, 1}, {kIb0, 1}});
   const auto path = site.select({.destination = &far.ni(0), .forwarded = true});
-  EXPECT_EQ(path.error(), Errc::kNoRoute);  // though its other NID could be reached
+  EXPECT_EQ(path.error(), Errc::kNoRoute);  // though its other NID is reachable
   expect_routed(site.select({.destination = &peer.ni(1), .forwarded = true}), site.ni(0),
                 gateway->ni(0), peer.ni(1));
 }
@@ -303,7 +303,8 @@ TEST(PathOfOthers, behind_one_gateway_there_is_one_way) {
   EXPECT_EQ(hop_of(peer).next_hop, &gateway.ni());
   EXPECT_EQ(hop_of(peer).ni, &site.ni(1));
 
-  // What is forwarded does not have our source: it leaves none behind, and none holds it up.
+  // A forwarded message does not have our source: it records none, and a recorded one does not
+  // restrict it.
   EXPECT_EQ(hop_of(old).ni, &site.ni(1));
   expect_routed(forward_to(old), site.ni(1), gateway.ni(), old.ni());
   EXPECT_EQ(old.ni().preferred_ni.get(), nullptr);
@@ -315,7 +316,7 @@ TEST(PathOfOthers, behind_one_gateway_there_is_one_way) {
   EXPECT_EQ(hop_of(peer).ni, nullptr);
   EXPECT_EQ(forward_to(peer).error(), Errc::kNoRoute);
   site.route_list()[0]->alive.set(true);
-  // A gateway that goes: its view is empty before anything else tells.
+  // A gateway that is being deleted: its view is empty before other notifications arrive.
   const PeerView& full = gateway.peer.seen();
   const PeerView empty{.primary = full.primary, .nets = {}, .nis = {}};
   gateway.peer.view.store(&empty);
@@ -368,7 +369,7 @@ TEST_F(PathCases, a_response_goes_back_through_the_router_that_brought_the_reque
   site.add_route(kIb0, other);
   other.ni().health.set(1);
   for (auto& route : site.route_list())
-    route->alive.set(false);  // is not asked
+    route->alive.set(false);  // it is not asked
   const PathRequest request{.destination = &peer.ni(1),
                             .source = site.ni(1).nid,
                             .router = &other.ni(),
@@ -391,7 +392,7 @@ TEST_F(PathCases, a_hint_at_no_gateway_is_told_and_another_way_found) {
   auto path = site.select(request);
   expect_routed(path, site.ni(1), gateway->ni(0), peer.ni(1));
   EXPECT_TRUE(path->hint_missed);
-  // A gateway that the source's net does not reach is no help either.
+  // A gateway that is unreachable from the source's net does not help either.
   request.router = &gateway->ni(2);
   path = site.select(request);
   expect_routed(path, site.ni(1), gateway->ni(1), peer.ni(1));

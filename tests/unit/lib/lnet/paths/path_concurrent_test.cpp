@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shards that choose at the same time, while health and credits change under them.
+// Shards that select paths at the same time, while health and credits change.
 #include <atomic>
 #include <latch>
 #include <thread>
@@ -29,7 +29,7 @@ TEST(PathConcurrent, all_shards_agree_on_the_source_of_a_peer_that_is_not_multi_
   for (std::size_t shard = 0; shard < kShards; ++shard) {
     shards.emplace_back([&, shard] {
       PathSequences sequences({.peer_nets = kPeers, .peer_nis = kPeers});
-      // Each begins its rotation elsewhere.
+      // Each shard begins its rotation at another position.
       sequences.use(site.local.nets[0], site.ni(shard));
       ready.arrive_and_wait();
       for (SitePeer* const peer : peers) {
@@ -66,7 +66,7 @@ TEST(PathConcurrent, a_path_is_valid_whatever_changes_meanwhile) {
       site.ni(random.below(4)).fatal.set(value == 0);
       near.ni(random.below(4)).tx_credits.set(value);
       far.ni(random.below(3)).health.set(value);
-      // One is always left.
+      // One route always stays up.
       site.route_list()[random.between(1, 3)]->alive.set(value == 0);
     }
   });

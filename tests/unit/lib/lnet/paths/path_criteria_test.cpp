@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each criterion of each contest: what is better in it wins, though it is worse in all that come
-// later and no better in any that comes earlier.
+// Each criterion of each contest: the candidate that is better in it wins, though it is worse in
+// all later criteria and not better in any earlier one.
 #include <array>
 #include <functional>
 #include <ostream>
@@ -76,12 +76,12 @@ struct Arena {
 
 struct Rung {
   Criterion criterion;
-  // Makes candidate `good` better than candidate `bad` in this and nothing else.
+  // Makes candidate `good` better than candidate `bad` in this criterion only.
   std::function<void(Arena&, std::size_t good, std::size_t bad)> favour;
 };
 
-// For each rung: the second candidate is better in it, the first in all lower ones. And the other
-// way round, so that neither place in the list can be what decided.
+// For each criterion: the second candidate is better in it, the first in all lower ones. Then with
+// exchanged roles, so that the position in the list cannot decide.
 void climb(const std::vector<Rung>& ladder, const std::function<void(Arena&)>& build,
            const std::function<const void*(Arena&, const Path&)>& winner_of,
            const std::function<const void*(Arena&, std::size_t)>& candidate) {
@@ -308,7 +308,7 @@ TEST(PathCriteria, distances_within_the_numa_range_are_one) {
   EXPECT_EQ(site.select(request)->ni, &site.ni(0));
   EXPECT_EQ(site.select(request)->ni, &site.ni(1));
 
-  // Not for memory of a device.
+  // Device priorities do not count without device memory.
   const std::array<std::uint32_t, 8> same{};
   request.device_priorities = same;
   EXPECT_EQ(site.select(request)->ni, &site.ni(1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A slow and obvious model of path selection: every candidate gets an explicit key, the least key
-// wins. It counts as the kernel does (per node, per peer, per list of routes) and always writes,
-// where the real one has one counter and leaves out what no choice depends on.
+// A slow, simple model of path selection: every candidate gets an explicit key, and the least key
+// wins. It counts like the kernel (per node, per peer, per list of routes) and always writes; the
+// implementation has one counter and omits writes on which no choice depends.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct ExpectedPath {
   const Route* route = nullptr;
   bool via_router = false;
   bool hint_missed = false;
-  const Ni* preferred_after = nullptr;  // of the final destination
+  const Ni* preferred_after = nullptr;  // for the final destination
 };
 
 class PathModel {
@@ -69,7 +69,7 @@ class PathModel {
     return found;
   }
 
-  // What a policy says, or what was recorded.
+  // The NI preferred by a policy, or the recorded one.
   const Ni* preferred_ni(const PeerNi& to, std::span<Ni* const> among, bool directly) const {
     const Preferences* const rules = to.preferences.load();
     std::vector<const Ni*> meant;
@@ -234,7 +234,7 @@ class PathModel {
     std::optional<Key> least;
     int place = 0;
     for (const Route* const route : routes_to(net)) {
-      --place;  // of equal ones the last wins
+      --place;  // the last of equal ones wins
       if (!route->alive.get()) continue;
       const Peer& gateway = *route->gateway;
       std::vector<PeerNi*> candidates;

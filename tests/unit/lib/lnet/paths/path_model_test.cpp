@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path selection against a slow and obvious model of the same rules, on random sites.
+// Path selection compared with a slow, simple model of the same rules, on random sites.
 #include "tests/unit/lib/lnet/paths/path_model.hpp"
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class NoWords final : public PathTrace {
   void excluded(const Route&, Exclusion) override {}
 };
 
-// What came of the cases, to see that none of them was missed.
+// Counts the kinds of results, to check that every kind occurred.
 struct Tally {
   int errors = 0;
   int loopback = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node with its NIs, peers and routes, as the coordinator would publish them.
+// A node with its NIs, peers and routes, as the coordinator publishes them.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ class PathSite {
     for (std::size_t i = 0; i < nis; ++i) {
       Ni& ni = nis_.emplace_back();
       ni.net = id;
-      ni.number = static_cast<std::uint16_t>(nis_.size());  // beside the loopback's 0
+      ni.number = static_cast<std::uint16_t>(nis_.size());  // the loopback has 0
       ni.nid = nid_on(id, 0x0a000001 + ni.number);
       ni.tx_credits = credits_.emplace_back().data();
       ni.shards[0] = ni.shards[5] = true;
@@ -63,7 +63,7 @@ class PathSite {
                           .nis = group,
                           .priority = &priority});
   }
-  // Spread over its shards.
+  // Spreads the credits over its shards.
   static void set_credits(Ni& ni, std::int32_t credits) {
     ni.tx_credits[0].tx_credits.set(credits / 2);
     ni.tx_credits[5].tx_credits.set(credits - credits / 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A site in which much is equal, so that late criteria get their turn.
+// A site with many equal values, so that late criteria decide often.
 #pragma once
 
 #include <cstdint>

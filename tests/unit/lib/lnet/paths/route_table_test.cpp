@@ -147,7 +147,8 @@ TEST_F(RouteTables, routes_are_removed_by_net_by_gateway_by_both_or_all) {
   };
   fill();
   EXPECT_EQ(table.remove(kIb0, &one.peer)->size(), 1U);
-  EXPECT_EQ(table.remove(kIb0, &one.peer)->size(), 0U);  // no failure: a route to the net is left
+  // no failure: another route to the net remains
+  EXPECT_EQ(table.remove(kIb0, &one.peer)->size(), 0U);
   EXPECT_EQ(table.remove(kIb0, nullptr)->size(), 1U);
   EXPECT_EQ(table.remove(kIb0, nullptr).error(), Errc::kNotFound);
   fill();
@@ -222,7 +223,7 @@ TEST_F(RouteAliveness, a_single_hop_needs_one_ni_on_the_far_side) {
   EXPECT_FALSE(is_route_alive(*route, {}));
   route->spec.hops = 2;
   EXPECT_TRUE(is_route_alive(*route, {}));
-  // The gateway is not on the net at all.
+  // The gateway has no NI on the net.
   EXPECT_TRUE(is_route_alive(*multi_hop, {}));
   multi_hop->spec.hops = 1;
   EXPECT_FALSE(is_route_alive(*multi_hop, {}));
@@ -253,7 +254,7 @@ TEST_F(RouteAliveness, a_reply_is_judged_as_the_kernel_does) {
   EXPECT_EQ(judge(*multi_hop, true, kNiUp), (ReplyVerdict{.alive = true, .single_hop = false}));
   multi_hop->spec.hops = 1;
   EXPECT_EQ(judge(*multi_hop, true, kNiUp), (ReplyVerdict{.alive = false, .single_hop = false}));
-  // One that does not route, or is not up on our side, tells nothing of the far side.
+  // A gateway that does not route, or that is down on our side, says nothing about the far side.
   route->single_hop.set(true);
   EXPECT_EQ(judge(*route, false, kNiUp), (ReplyVerdict{.alive = false, .single_hop = true}));
   lower(0);
@@ -279,7 +280,7 @@ TEST_F(RouteAliveness, a_message_through_a_dead_gateway_revives_what_depends_on_
   EXPECT_TRUE(route->alive.get());
   EXPECT_TRUE(multi_hop->alive.get());
 
-  die();  // on our side, too: it takes more than that
+  die();  // on our side, too: one failure is not enough
   revive_gateway(gateway->peer, site.routes, {.net = kIb0});
   EXPECT_FALSE(route->alive.get());
 

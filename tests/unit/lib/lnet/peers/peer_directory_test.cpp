@@ -307,7 +307,7 @@ TEST_F(PeerDirectoryTest, WhomANeighbourNamesIsOnItsAccount) {
   for (std::uint32_t n = 0; n < 20; ++n)
     EXPECT_TRUE(name(2, 200 + n)) << "a gateway brings many";
   EXPECT_EQ(name(2, 220).error(), Errc::kNoMemory);
-  // One comes by itself.
+  // One peer is created by traffic.
   EXPECT_TRUE(directory.create_by_traffic({tcp(100), PeerDemand::kStranger}, now_));
   EXPECT_TRUE(name(0, 111));
   EXPECT_EQ(name(0, 112).error(), Errc::kNoMemory);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a peer record. Sanitizers' allocators do not tell.
+// The memory of a peer record. Allocators of sanitizers do not report it.
 #include <gtest/gtest.h>
 #include <malloc.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer directory with one reader, homes that answer when told, and a local network.
+// A peer directory with one reader, homes that answer on request of the test, and a local network.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +97,7 @@ class PeerRig : public ::testing::Test, public PeerDirectoryHooks {
     EXPECT_NE(peer, nullptr);
     return *peer;
   }
-  // As readers see it: every NID of the peer of this NID.
+  // All NIDs that readers see for the peer of this NID.
   std::vector<Nid> nids_seen(const Nid& of) {
     std::vector<Nid> nids;
     const PeerNi* ni = directory_.find(of);

@@ -13,7 +13,7 @@ namespace {
 
 class PeerRulesTest : public PeerRig {
  protected:
-  // What `lnetctl` would show: 0 or a negative errno.
+  // The result code for `lnetctl`: 0 or a negative errno.
   static int code(const PeerResult<void>& result) {
     return result ? 0 : -info_of(result.error()).errno_number;
   }
@@ -29,7 +29,7 @@ class PeerRulesTest : public PeerRig {
     return result;
   }
 
-  // Primary NIDs of those that stay.
+  // Returns the primary NIDs of the remaining peers.
   std::vector<Nid> without(NetId net) {
     std::vector<Nid> stay;
     rules_.net_removed(net, [&](const PeerRecord& peer) { stay.push_back(peer.primary); });
@@ -129,7 +129,7 @@ TEST_F(PeerRulesTest, AGatewayThatWasFoundIsConfiguredAsItStands) {
   peer.gateway_refs = 0;
 }
 
-// Its interfaces, and with them its connections, stay.
+// Its interfaces, and with them its connections, remain.
 TEST_F(PeerRulesTest, WhoWasDiscoveredIsConfiguredAsItStands) {
   ASSERT_EQ(code(rules_.add_peer(tcp(1), kPeerMultiRail, Instant{})), 0);
   ASSERT_EQ(code(rules_.add_nid(peer_of(tcp(1)), tcp(2), kPeerMultiRail)), 0);

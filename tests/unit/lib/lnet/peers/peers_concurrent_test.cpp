@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Readers look peers up and walk their views while the writer makes, merges and deletes them: for
-// the thread sanitizer, too.
+// Readers look peers up and walk their views while the writer creates, merges and deletes them; the
+// thread sanitizer runs this as well.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -21,15 +21,15 @@ Nid nid_of(std::uint64_t number) {
                  0x0a000000 + static_cast<std::uint32_t>(number));
 }
 
-// Homes that answer a while after they were asked.
+// Homes that answer some time after they were asked.
 struct SlowHomes final : PeerDirectoryHooks {
   void release_peer_ni(PeerNi& ni) override { asked.push_back(&ni); }
   void on_peer_gone(Peer& /*peer*/) override {}
   std::vector<PeerNi*> asked;
 };
 
-// What a reader finds is whole: the interface is the one asked for, and as long as the reader holds
-// it, it stays so; its peer lists well-formed interfaces.
+// Readers see consistent data: the interface is the requested one for as long as the reader holds
+// it, and its peer lists well-formed interfaces.
 void read(const PeerDirectory& directory, Qsbr& qsbr, std::uint64_t seed,
           const std::atomic<bool>& stop, std::atomic<int>& wrong,
           std::atomic<std::uint64_t>& found) {

@@ -101,12 +101,12 @@ TEST(Placement, EachRuleIsWhatItsNameSays) {
   const auto cpt = [&](PlacementRule rule, const char* text) {
     return make_placement(rule, one_shard_each(8))->choose(nid(text), local.view()).cpt;
   };
-  // 192.168.1.1@tcp of the golden vectors, where the releases differ.
+  // 192.168.1.1@tcp of the golden vectors, for which the releases differ.
   EXPECT_EQ(cpt(PlacementRule::kV212, "192.168.1.1@tcp"), 1);
   EXPECT_EQ(cpt(PlacementRule::kV215, "192.168.1.1@tcp"), 4);
   EXPECT_EQ(cpt(PlacementRule::kV216, "192.168.1.1@tcp"), 4);
   EXPECT_EQ(cpt(PlacementRule::kV217, "192.168.1.1@tcp"), 4);
-  // Of an empty node the kernel's hash picks a CPT.
+  // On an empty node the kernel's hash selects a CPT.
   EXPECT_EQ(cpt(PlacementRule::kBalanced, "192.168.1.1@tcp"), 4);
   EXPECT_EQ(name_of(PlacementRule::kV212), "lustre-2.12");
   EXPECT_EQ(name_of(PlacementRule::kBalanced), "balanced");

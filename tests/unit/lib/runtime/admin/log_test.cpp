@@ -57,7 +57,7 @@ TEST_F(LogTest, OneLineOfKeysAndValuesWithIsoTime) {
             "reason=\"no reply to ping\"\n");
 }
 
-// A pipe that a test reads when it likes.
+// A pipe whose reading the test controls.
 class StalledLog : public testing::Test {
  protected:
   void SetUp() override {
@@ -73,7 +73,7 @@ class StalledLog : public testing::Test {
     ::close(ends_[0]);
     ::close(ends_[1]);
   }
-  // All that the pipe has, and what the log kept for it.
+  // Everything in the pipe, and then the lines that the log kept.
   std::string read_all() {
     std::string all;
     std::array<char, 65536> some{};

@@ -15,7 +15,7 @@ namespace {
 #define ONE_COUNTER(X) X(kTurns, "turns", "turns", kCount, "Turns of the loop")
 PLNET_COUNTERS(OneTable, ONE_COUNTER);
 
-// What a request gets, or "" if nobody listens.
+// The response to a request, or "" without a listener.
 std::string ask(int port, std::string_view request) {
   const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};

@@ -81,7 +81,7 @@ TEST_F(OnceLogTest, WhatGoesOnIsSummedUpNowAndThen) {
 TEST_F(OnceLogTest, SoManyAreRememberedAndTheQuietestIsForgotten) {
   for (std::size_t i = 0; i < OnceLog::kToldMax; ++i)
     once->tell(std::to_string(i), "x");
-  once->tell("0", "x");  // not quiet
+  once->tell("0", "x");  // before the quiet period
   once->tell("new", "x");
   EXPECT_EQ(once->remembered(), OnceLog::kToldMax);
   EXPECT_EQ(lines.size(), OnceLog::kToldMax + 1);

@@ -226,7 +226,7 @@ TEST(LnetSettings, KeepTheNidThatAnInterfaceHasGot) {
   EXPECT_EQ(both.lnet.nets[0].nis.size(), 2U) << "of which the document has each";
 }
 
-// Exports of lnetctl have it where a node has sent to itself.
+// Exports of lnetctl contain it when a node has sent to itself.
 TEST(LnetSettings, PassOverTheirOwnLoopback) {
   const std::string itself =
       "peer: [{primary nid: 0@lo, peer ni: [{nid: 0@lo}]}, "
@@ -293,7 +293,7 @@ TEST(LnetSettings, SayWhereAndWhatIsWrong) {
   EXPECT_EQ(bad("global: {\n  transaction_timeout: 2}"),
             "f:2:24: global.transaction_timeout: 2, expected more than retry_count, which is 2");
   EXPECT_EQ(bad("peer list: []").substr(0, 47), "f:1:1: call back for 'peer list' not found: unk");
-  // Nothing of a document with one mistake is taken, and all of them are told.
+  // A document with an error is refused as a whole, and all errors are reported.
   EXPECT_EQ(bad("net: [{net type: tcp}]\nroute: [{net: o2ib}]\n"),
             "f:1:7: net[0]: network tcp without local NI(s): missing mandatory parameters\n"
             "f:2:9: route[0]: no 'gateway'");
@@ -406,7 +406,7 @@ TEST(LnetSchema, HasTheRangesOfTheVariables) {
   }
 }
 
-// tests/data/lnetctl/RELEASE-WHAT.yaml: what lnetctl of that release prints.
+// tests/data/lnetctl/RELEASE-WHAT.yaml: outputs of the lnetctl of that release.
 std::vector<std::string> fixtures() {
   std::vector<std::string> names;
   for (const auto& entry :

@@ -63,8 +63,8 @@ TEST(ModuleOptions, SurviveAnExport) {
           "options lnet routes=\"kfi 10.0.0.1@tcp\"")
           .config;
   for (auto& route : settings.lnet.routes)
-    route.of_site = false;               // the node has seen that it is of use
-  settings.lnet.routes_if_ours.clear();  // and that it is not its gateway
+    route.of_site = false;               // the node found it useful
+  settings.lnet.routes_if_ours.clear();  // the gateway is another node
   const std::string text = print_yaml(export_settings(settings, ExportForm::kBackup));
   EXPECT_EQ(read_settings(text, "f").value_or(Settings{}), settings) << text;
   settings.lnet = good("options lnet networks=tcp(eth0)[2,1]").config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files in config/ and the reference page are what users begin with.
+// Users begin with the files in config/ and the reference page.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -40,7 +40,7 @@ TEST(SampleFiles, TheCommentedFileIsTheSchema) {
   EXPECT_EQ(contents_of("config/plnet.yaml"), render_default_file(whole_schema()));
 }
 
-// Each example takes the place of the empty list above it.
+// Each example replaces the empty list above it.
 std::string with_examples(std::string_view file) {
   std::string text;
   bool example = false;

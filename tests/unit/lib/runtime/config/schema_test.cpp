@@ -66,7 +66,7 @@ TEST(Schema, DefaultsLieInTheirRanges) {
   });
 }
 
-// In the record that the rows belong to: that of the document, or the element of a list.
+// In the record of the rows: the document's, or that of a list element.
 void expect_words_to_stay(std::span<const Key> keys, void* record) {
   for (const Key& key : keys) {
     if (key.kind == KeyKind::kMapping) expect_words_to_stay(key.children, record);
@@ -132,7 +132,7 @@ TEST(Rendering, DefaultFileHoldsTheDefaults) {
   const auto read = read_settings(render_default_file(whole_schema()), "default");
   ASSERT_TRUE(read.has_value()) << read.error().text();
   EXPECT_EQ(*read, Settings{});
-  // Read over other settings it changes them all back: so it names every key.
+  // Read over other settings it restores all of them, so it must name every key.
   Settings other;
   other.cpts = {.by = CptPlanRequest::By::kPattern,
                 .partitions = 3,

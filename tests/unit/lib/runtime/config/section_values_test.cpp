@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A section that only this file knows: read, checked, noted where it stands, exported.
+// A section defined in this file only: read, checked, reported with its position, exported.
 #include "lib/runtime/config/section_values.hpp"
 
 #include <algorithm>

@@ -17,7 +17,7 @@ Settings read_good(std::string_view text, const Settings& base = {}) {
   return read.value_or(Settings{});
 }
 
-// The summaries of all that is wrong, a line for each.
+// The summaries of all errors, one a line.
 std::string read_bad(std::string_view text) {
   const auto read = read_settings(text, "f");
   EXPECT_FALSE(read.has_value()) << text;
@@ -140,7 +140,7 @@ TEST(ResetSettings, GivesDefaultsBack) {
   const auto unknown = reset_settings("plnet: {polers: }", "f", base);
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().list().at(0).where(), "f:1:9");
-  // `by: list` needs the list that goes away
+  // `by: list` needs the list that is removed.
   const auto useless = reset_settings("plnet: {cpts: {list: }}", "f", base);
   ASSERT_FALSE(useless.has_value());
   EXPECT_EQ(useless.error().list().at(0).summary(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever settings there are: export, print, read, and they are the same again.
+// Random settings: exported, printed and read back they are the same.
 #include <random>
 #include <string>
 
@@ -106,10 +106,10 @@ TEST_P(RoundTrip, RandomSettingsSurvive) {
     ASSERT_TRUE(read.has_value()) << read.error().text();
     ASSERT_EQ(*read, settings) << text;
     ASSERT_EQ(print_yaml(export_settings(*read, GetParam())), text);
-    // JSON is YAML in flow style
+    // JSON is YAML in flow style.
     const std::string json = export_settings(settings, GetParam()).dump();
     ASSERT_EQ(read_settings(json, "export.json").value_or(others), settings) << json;
-    // a restore does not depend on what was there before
+    // A restore does not depend on the previous settings.
     ASSERT_EQ(read_settings(text, "export.yaml", others).value_or(others), settings) << text;
   }
 }

@@ -15,7 +15,7 @@ Node parse_good(std::string_view text) {
   return parsed.value_or(Node{});
 }
 
-// All that is wrong, as a person sees it.
+// All errors as printed for users.
 std::string parse_bad(std::string_view text) {
   const auto parsed = parse_yaml(text, "f");
   EXPECT_FALSE(parsed.has_value()) << text;
@@ -147,7 +147,7 @@ TEST(YamlDocument, BoundsTheDepth) {
   EXPECT_TRUE(parse_yaml(nested(kMaxYamlDepth), "f").has_value());
   EXPECT_EQ(parse_bad(nested(kMaxYamlDepth + 1)).substr(0, 60),
             "f:1:33: nested too deeply, expected at most 32 levels\n[[[[[[");
-  // Before libfyaml sees the text, which would take gigabytes for it.
+  // The check precedes libfyaml, which would need gigabytes.
   EXPECT_TRUE(parse_bad(std::string(15'000'000, '[')).starts_with("f:1:1: nested too deeply"));
   EXPECT_TRUE(parse_bad(std::string(15'000'000, '{')).starts_with("f:1:1: nested too deeply"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client blocks, so that the node's end runs on a thread of its own here.
+// The client blocks, so the node's side runs on a thread of its own here.
 #include "lib/runtime/control/client.hpp"
 
 #include <future>
@@ -77,7 +77,7 @@ TEST_F(ClientTest, GivesUpAfterItsTimeAndTakesTheNextAnswer) {
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().faults[0].code, Errc::kTimedOut);
   EXPECT_NE(late.error().faults[0].what.find("did not answer"), std::string::npos);
-  // Its answer (aborted) comes before the next one and must not be taken for it.
+  // Its answer (aborted) comes before the next one and must not be confused with it.
   ASSERT_TRUE(loop_->post([this] { tokens_.clear(); }));
   const auto reply = client->call("echo", {{"text", "x"}}, 60s);
   ASSERT_TRUE(reply) << reply.error().faults[0].what;

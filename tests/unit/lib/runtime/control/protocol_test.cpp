@@ -23,8 +23,8 @@ TEST(ParseRequest, TakesWhatTheProtocolSays) {
 
 struct Malformed {
   std::string line;
-  std::string_view words;  // in the error
-  std::int64_t id = -1;    // -1: cannot be told
+  std::string_view words;  // part of the error message
+  std::int64_t id = -1;    // -1: unknown
   Errc code = Errc::kMalformed;
 };
 

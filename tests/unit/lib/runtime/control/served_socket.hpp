@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A control server on a socket in a folder of its own, with verbs that answer at once and later.
+// A control server on a socket in its own folder, with verbs that answer at once and later.
 #pragma once
 
 #include <filesystem>

@@ -49,7 +49,7 @@ class ServerTest : public ServedSocket<ManualClock> {
     ASSERT_EQ(::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
   }
-  // What is there now; "<closed>" at the end if the server has hung up.
+  // The output so far; "<closed>" at the end if the server closed the connection.
   static std::string take(const Descriptor& client) {
     std::string all;
     std::array<char, 65536> piece{};
@@ -223,10 +223,10 @@ TEST_F(ServerTest, WithoutDescriptorsItWaitsRatherThanSpins) {
   EXPECT_EQ(server_->clients(), 1U);
 }
 
-// Unlike the one above it has a number that may be given up for a moment.
+// In contrast to the case above, it has a descriptor number that can be released for a moment.
 TEST_F(ServerTest, OneThatNoDescriptorIsLeftForIsToldSo) {
   start();
-  // UBSan needs descriptors to look at an object of a type that it has not met before.
+  // UBSan needs descriptors to inspect an object of a new type.
   EXPECT_EQ(ask(connect(), kEcho), kEchoed);
   turn();
   const auto waiting = connect_to_socket(options_.socket.path);
@@ -342,7 +342,7 @@ TEST_F(ServerTest, AKilledNodesSocketIsReplaced) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     const auto left = ListeningSocket::open(options_.socket);
-    ::_exit(left ? 0 : 1);  // as if killed: no destructor runs
+    ::_exit(left ? 0 : 1);  // no destructors, as if killed
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -390,7 +390,7 @@ TEST_F(ServerTest, AClientWithoutPermissionIsToldWhoseTheSocketIs) {
         (::chmod(folder_.c_str(), 0755) != 0 || ::setresuid(65534, 65534, 65534) != 0)) {
       ::_exit(3);
     }
-    if (::geteuid() != 65534) ::_exit(77);  // only root can become somebody else
+    if (::geteuid() != 65534) ::_exit(77);  // only root can change its user
     const auto refused = ControlClient::connect(options_.socket.path, clock_);
     const bool good = !refused && refused.error().code == Errc::kNotPermitted &&
                       refused.error().what.find("mode 0600") != std::string::npos &&

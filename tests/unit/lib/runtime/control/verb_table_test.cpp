@@ -45,7 +45,7 @@ class VerbTableTest : public testing::Test {
   // The reply, or nothing if it comes later.
   std::optional<VerbReply> run(std::string verb, nlohmann::json args = nlohmann::json::object(),
                                bool may_change = true) {
-    const auto got = std::make_shared<std::optional<VerbReply>>();  // a late one finds it, too
+    const auto got = std::make_shared<std::optional<VerbReply>>();  // a late reply may use it, too
     Caller caller{1000, 1000, 1, {}, may_change};
     table_.run({1, std::move(verb), std::move(args)}, caller, [got](const VerbReply& reply) {
       EXPECT_FALSE(*got) << "once";

@@ -247,7 +247,7 @@ TEST(CptPlanList, ChoosesCpuMemoryAndQueuesIndependently) {
   EXPECT_EQ(warning_of(plan, Kind::kRemoteMemory),
             "cpt 0: memory is on node 1, but CPUs 2,7 are on node 0 (distance 20)");
   EXPECT_EQ(cpus_of(plan.cpts[1]), Numbers{10});
-  EXPECT_EQ(plan.cpts[1].memory_node, 1U);  // that of its CPU
+  EXPECT_EQ(plan.cpts[1].memory_node, 1U);  // the node of its CPU
   EXPECT_EQ(plan.cpts[1].nic_queues[0].queues, Numbers{2});
 }
 
@@ -345,7 +345,7 @@ TEST(CptPlan, ReservedCpusAreChecked) {
             "cpt 0 shard 0: cpu 5 is outside the cgroup that this process runs in");
 }
 
-// What holds for every way on every machine.
+// Properties of every plan method on every machine.
 class EveryMachine : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(EveryMachine, PlansAreSound) {
@@ -384,11 +384,11 @@ TEST_P(EveryMachine, PlansAreSound) {
       }
     }
     EXPECT_EQ(number, plan.shard_count);
-    EXPECT_EQ(seen.size(), topology.threads.size());  // every CPU has its place
+    EXPECT_EQ(seen.size(), topology.threads.size());  // every CPU is assigned
     EXPECT_FALSE(plan.admin_cpus.empty());
     EXPECT_FALSE(plan.reason.empty());
 
-    // Pasted back as a list it is the same plan, except for what only the way knew.
+    // Given back as a list it is the same plan, except for facts known to the method only.
     const CptPlan again = planned(request_of(plan), topology);
     ASSERT_EQ(again.cpts.size(), plan.cpts.size());
     for (std::size_t i = 0; i < plan.cpts.size(); ++i) {

@@ -91,7 +91,8 @@ TEST(KernelLayout, SplitGoesNodeByNodeAndFillsAcrossThem) {
 }
 
 TEST(KernelLayout, SplitGoesPackageByPackageWithinANode) {
-  // One node over two packages whose CPUs take turns: a partition stays in one while that lasts.
+  // One node over two packages with alternating CPUs: a partition stays within one package as long
+  // as possible.
   EXPECT_EQ(laid_out("[numa] pack:2 core:4 pu:1(indexes=4*2:1*4)", "", 3),
             (Partitions{{0, 2, 4}, {1, 3, 5}, {6, 7}}));
 }
@@ -131,7 +132,7 @@ TEST(KernelLayout, OnePerNode) {
   ASSERT_EQ(milan.size(), 8U);
   EXPECT_EQ(milan[7], range(112, 127));
   EXPECT_EQ(laid_out("core:8 pu:1", "N"), (Partitions{range(0, 7)}));
-  // A number beside a bare N wins.
+  // A number takes precedence over a bare N.
   EXPECT_EQ(laid_out(machines::kTwoPackages, "N", 1), (Partitions{range(0, 15)}));
 }
 
@@ -203,7 +204,7 @@ TEST(KernelLayout, Exclusion) {
 }
 
 TEST(KernelLayout, RelativeNumbersAreDifferencesOfCpuNumbers) {
-  // Node 1 holds CPUs 1, 3, ... 15: 1 above its first is CPU 2, which is not there.
+  // Node 1 has CPUs 1, 3, ... 15: the CPU after its first is 2, which is not in it.
   EXPECT_EQ(laid_out(machines::kInterleaved, "N C[0-1]"),
             (Partitions{range(2, 14, 2), range(3, 15, 2)}));
 }

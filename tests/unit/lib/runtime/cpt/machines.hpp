@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Machines that the tests of this room plan for.
+// Machines for the tests in this folder.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace plnet::runtime::machines {
 
 inline constexpr const char* kTwoPackages =
     "pack:2 [numa] l3:2 core:2 pu:2";  // 16 CPUs, siblings adjacent
-// Numbered as most x86 machines are: siblings are 8 apart, packages take turns.
+// Numbered as on most x86 machines: siblings are 8 apart, packages alternate.
 inline constexpr const char* kInterleaved = "pack:2 [numa] l3:1 core:4 pu:2(indexes=8*2:2*4:1*2)";
 inline constexpr const char* kMilanNps4 = "pack:2 numa:4 l3:2 core:8 pu:1";  // 128 CPUs, 8 nodes
 inline constexpr const char* kSmt4 = "pack:1 [numa] core:4 pu:4";
@@ -80,7 +80,7 @@ inline Topology asymmetric_machine() {
 
 using Numbers = std::vector<unsigned>;
 
-// Two packages, an adapter of InfiniBand in the second one.
+// Two packages, with an InfiniBand adapter in the second one.
 inline constexpr const char* kAdapterXml = R"(<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE topology SYSTEM "hwloc2.dtd">
 <topology version="2.0">

@@ -89,7 +89,7 @@ TEST(PlanReport, Document) {
             R"j("cpt 0: memory is on node 1, but CPUs 0 are on node 0 (distance 20)"}]})j");
 }
 
-// The first CPT with memory on the adapter's node, as the node has it for an NI there.
+// The first CPT with memory on the adapter's node, as the node selects it for an NI there.
 TEST(PlanReport, AdaptersAreNearACpt) {
   auto [plan, topology] = planned({.by = By::kNumaNode}, "numa:2 core:2 pu:1");
   topology.adapters = {{.name = "eth0", .numa_node = -1},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of hosts behind NIDs that are addresses of NICs.
+// Names of hosts for NIDs that are NIC addresses.
 #include "lib/runtime/files/nic_names.hpp"
 
 #include <array>
@@ -101,7 +101,7 @@ TEST_F(NicNamesFile, ThatNobodyNamedIsAWarningIfItIsWrong) {
   EXPECT_EQ(look_up("").value().name_of(18), "login1");
 }
 
-// As with a folder that is closed to this user, which root has none of.
+// As with a folder that this user may not read; root may read every folder.
 TEST(NicNames, AFileThatTheSystemDoesNotTellOfIsMissedByNobody) {
   const TextFile warnings;
   const std::string beyond = "/" + std::string(300, 'x');

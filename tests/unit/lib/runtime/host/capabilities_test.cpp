@@ -22,7 +22,7 @@ std::uint64_t set_named(const std::string& name) {
   return ~0ULL;
 }
 
-// Runs in a process of its own: capabilities do not come back.
+// Runs in a process of its own, since dropped capabilities do not return.
 TEST(Capabilities, AllOthersAreGivenUpForGood) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has capabilities";
   const std::uint64_t before = set_named("CapEff");

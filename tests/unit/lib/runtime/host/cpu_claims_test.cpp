@@ -124,7 +124,7 @@ TEST(CpuClaims, NothingStaysOfAKilledProcess) {
   ::close(ends[1]);
 }
 
-// The exit status of a process of that user; 0: success.
+// The exit status of a process with that user; 0: success.
 template <class Body>
 int as_user(uid_t user, Body&& body) {
   const pid_t child = ::fork();

@@ -34,7 +34,7 @@ TEST(EalArguments, UseHugepagesWhenThereAreEnough) {
   EXPECT_EQ(arguments->memory_line, "memory: 128 x 2 MiB hugepages on node 0");
   EXPECT_EQ(command_line(*arguments).find("--no-huge"), std::string::npos);
   EXPECT_NE(command_line(*arguments).find("--in-memory"), std::string::npos);
-  pools[0].free = 15;  // two MiB less than asked
+  pools[0].free = 15;  // two MiB less than requested
   arguments = eal_arguments(request(), pools);
   ASSERT_TRUE(arguments);
   EXPECT_FALSE(arguments->hugepages);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In an executable of its own: a process can start the EAL once.
+// In an executable of its own: a process can start the EAL only once.
 #include "lib/runtime/host/eal.hpp"
 
 #include <array>
@@ -47,7 +47,7 @@ TEST(Eal, StartsPinsLaunchesAndStops) {
   };
   auto eal = Eal::start(request, facts.hugepages);
   if (!eal) {
-    // Arguments that it refuses are our mistake; anything else is the machine's.
+    // Refused arguments are our error; any other failure belongs to the machine.
     ASSERT_NE(eal.error().code, Errc::kInvalid) << eal.error().what;
     ASSERT_NE(eal.error().code, Errc::kExists) << eal.error().what;
     GTEST_SKIP() << eal.error().what;
@@ -57,7 +57,7 @@ TEST(Eal, StartsPinsLaunchesAndStops) {
   const auto again = Eal::start(request, facts.hugepages);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, Errc::kExists);
-  // Its complaints can be told from what it says besides.
+  // Its error messages differ from its other output.
   EXPECT_NE(said.find("! EAL: already called initialization"), std::string::npos) << said;
 
   std::array<std::atomic<int>, 3> ran_on = {-1, -1, -1};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMib = 1ULL << 20U;
 
-// A machine on which nothing is missing.
+// A machine that meets all requirements.
 HostFacts good_facts() {
   return {.effective_capabilities = ~0ULL,
           .locked_memory_max = std::nullopt,
@@ -129,7 +129,7 @@ TEST(HostCheck, ALimitOfAddressSpaceIsNamed) {
 }
 
 TEST(HostCheck, WorstComesFirstAndPrintsBothWays) {
-  HostFacts facts;  // a machine that lends nothing
+  HostFacts facts;  // a machine without resources
   facts.available_memory = 10 * kMib;
   const auto findings = check_host(facts, needs());
   ASSERT_GE(findings.size(), 5U);

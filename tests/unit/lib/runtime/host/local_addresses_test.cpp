@@ -20,7 +20,7 @@
 namespace plnet::runtime::local_addresses_test {
 namespace {
 
-// Every machine has a loopback interface, and hardly any IPv6 one is without a link-local address.
+// Every machine has a loopback interface, and nearly every IPv6 one has a link-local address.
 TEST(LocalAddresses, AreThoseByWhichOthersFindThisMachine) {
   const auto addresses = local_addresses();
   ASSERT_TRUE(addresses.has_value());
@@ -37,7 +37,7 @@ TEST(LocalAddresses, AreThoseByWhichOthersFindThisMachine) {
   EXPECT_GE(all->size(), addresses->size());
 }
 
-// What the system answers, made by hand.
+// Netlink answers made by hand.
 class Answers {
  public:
   void interface(int index, std::string_view name, unsigned flags) {
@@ -45,7 +45,7 @@ class Answers {
     attribute(IFLA_IFNAME, std::string(name) + '\0');
     end(from);
   }
-  // The flags as a new system tells them; those of the header have no room for all.
+  // The flags in the attribute of newer systems; the header's field is too small for all of them.
   void v6(unsigned index, std::string_view ip, unsigned flags = 0) {
     const auto from = begin(RTM_NEWADDR, ifaddrmsg{.ifa_family = AF_INET6, .ifa_index = index});
     attribute(IFA_ADDRESS, ip);
@@ -102,7 +102,7 @@ std::string v4(unsigned char last) {
   return {10, 0, 0, static_cast<char>(last)};
 }
 
-using Seen = std::vector<std::pair<std::string, int>>;  // interface and the address's last byte
+using Seen = std::vector<std::pair<std::string, int>>;  // interface, and last byte of the address
 
 Seen seen(const Answers& answers, bool all) {
   Seen list;
@@ -142,7 +142,7 @@ TEST(LocalAddresses, OneThatSomebodyElseHasIsNotOurs) {
   EXPECT_EQ(seen(told, true), Seen{});
 }
 
-// With the link comes the look whether somebody else has it, which takes seconds.
+// Duplicate address detection begins with the link and takes seconds.
 TEST(LocalAddresses, OneThatIsTriedIsThereAndDoesNotRun) {
   Answers told;
   told.v6(2, v6(1), IFA_F_PERMANENT | IFA_F_TENTATIVE);
@@ -192,7 +192,7 @@ TEST(LocalAddresses, WhatIsCutOffOrMadeUpIsNotRead) {
   const auto whole = told.told();
   for (std::size_t length = 0; length < whole.size(); ++length)
     EXPECT_TRUE(local_addresses_in(whole.first(length), true).empty()) << length;
-  // Each length in it made wrong: nothing is read from where there is nothing.
+  // With each length field wrong: no read past the end.
   for (std::size_t at = 0; at < whole.size(); ++at) {
     for (const unsigned wrong : {0U, 1U, 0xffU}) {
       std::vector<std::byte> spoilt(whole.begin(), whole.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A directory of a test's own, gone after it.
+// A directory for one test, removed afterwards.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// To the letter: expected texts are what the kernel's format strings make of these values.
+// Expected texts are the output of the kernel's format strings for these values, character by
+// character.
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -110,7 +111,8 @@ TEST(DebugfsText, RoutesAndRouters) {
     EXPECT_EQ(debugfs_routes({.state = state}, {}), fmt::format("Routing {}\n{}", word, columns));
 }
 
-// One for each gateway, by its primary NID. That its routes are down says nothing of itself.
+// One row for each gateway, by its primary NID. Routes that are down do not mean that the gateway
+// is.
 TEST(DebugfsText, RoutersAreGateways) {
   const std::vector<lnet::GatewayReport> routers{
       {.primary = nid("10.0.0.9@tcp"), .references = 3, .routes = 2, .up = true},

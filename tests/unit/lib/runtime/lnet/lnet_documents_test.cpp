@@ -27,7 +27,7 @@ class LnetDocuments : public testing::Test {
   std::optional<VerbReply> reply;
 };
 
-// Of the fake's nodes those with an even number do not answer.
+// Nodes with even numbers of the fake do not answer.
 TEST_F(LnetDocuments, ANodeThatDoesNotAnswerKeepsNoOtherFromBeingAsked) {
   exec_named(control,
              named("ping:\n    - primary nid: 10.0.0.2@tcp\n    - primary nid: 10.0.0.1@tcp\n"

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// A node of so many shards, stepped by hand.
+// A node of several shards, stepped by hand.
 class HandNode {
  public:
   explicit HandNode(unsigned shards) {
@@ -85,7 +85,8 @@ TEST_P(ExchangeTest, TokensAreConservedAndComeHome) {
     EXPECT_GE(row.max_nsec, row.p99_nsec);
     EXPECT_GE(row.p99_nsec, row.p50_nsec);
     EXPECT_GE(row.p50_nsec, 100U) << "at least a step of the clock";
-    // A receiver takes a burst a turn: at worst all tokens, 32 per pair, were before this one.
+    // A receiver takes one burst in each turn: at worst all tokens, 32 per pair, were before this
+    // one.
     EXPECT_LE(row.max_nsec, 100U * shards * (pairs + 1));
   }
 
@@ -203,7 +204,7 @@ TEST(Exchange, OrdersThatAreDoneMakeRoomForMore) {
   for (unsigned i = 0; i < 2 * CommandChannel::kCommandsMax; ++i) {
     ASSERT_TRUE(node.exchange->apply({.in_flight = 1 + i % 2}, node.raw)) << i;
     for (Poller* poller : node.raw)
-      poller->turn(node.clock.now());  // nobody drains
+      poller->turn(node.clock.now());  // the queue is not drained
   }
 }
 
@@ -218,7 +219,7 @@ TEST(Exchange, AnOrderGoesToAllShardsOrToNone) {
   EXPECT_EQ(node.raw[0]->commands().outstanding(), 0U);
 }
 
-// The first enabling makes the histograms; an order that looks at them must not be on its way.
+// The first enabling allocates the histograms; commands that read them must not be in flight.
 TEST(Exchange, NothingIsResetBeforeThereAreFigures) {
   HandNode node(2);
   ASSERT_TRUE(node.reset());
@@ -240,14 +241,14 @@ TEST(Exchange, FiguresOfAllShardsStartAgainOrThoseOfNone) {
   EXPECT_EQ(node.raw[0]->commands().outstanding(), 0U);
   node.raw[0]->turn(node.clock.now());
   EXPECT_GE(node.exchange->summary()[1].hops, hops);
-  // A place for one order is enough for a whole reset.
+  // Room for one command is enough for a whole reset.
   node.turns(1);
   for (std::size_t i = 1; i < CommandChannel::kCommandsMax; ++i)
     ASSERT_TRUE(node.raw[1]->commands().submit(make_command([] {})));
   EXPECT_TRUE(node.reset());
 }
 
-// A clock that stands still must not hang the pretended work.
+// A clock that stands still must not make the simulated work endless.
 TEST(Exchange, PretendedWorkIsBounded) {
   HandNode node(2);
   ASSERT_TRUE(node.exchange->apply(

@@ -51,7 +51,8 @@ TEST(Idle, YieldsWhenPollersShareButOneCpuIsLeft) {
   EXPECT_EQ(automatic({1, 2, 2}, 4), IdlePolicy::kYield);
 }
 
-// Every placement of up to four pollers on up to four CPUs: never spins without a CPU left.
+// Every placement of up to four pollers on up to four CPUs: a poller never spins if no CPU is left
+// for the system.
 TEST(Idle, NeverSpinsWhereTheSystemHasNoCpu) {
   for (unsigned usable = 1; usable <= 4; ++usable) {
     for (unsigned code = 0; code < 256; ++code) {

@@ -24,7 +24,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
-// A device whose every answer the test decides.
+// A device whose answers the test sets.
 class FakeDevice final : public Pollable {
  public:
   explicit FakeDevice(ManualClock* clock = nullptr) : clock_(clock) {}
@@ -66,7 +66,7 @@ class RecordingHook final : public QuiescenceHook {
 class PollerTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::uint64_t count(PollerCounter id) const { return poller_.counters().get(id); }
-  // Makes the sleeper believe that it has been without work for long.
+  // Makes the poller idle long enough to sleep.
   void grow_tired() {
     poller_.turn(clock_.now());
     clock_.advance(std::chrono::seconds(1));
@@ -123,7 +123,7 @@ TEST_F(PollerTest, TimeIsBookedAsBusyOrIdle) {
   poller_.turn(clock_.now());
   device.takes = microseconds(10);
   poller_.turn(clock_.now());
-  poller_.turn(clock_.now());  // settles the second
+  poller_.turn(clock_.now());  // completes the second
   EXPECT_EQ(count(PollerCounter::kBusyNsec), 30'000U);
   EXPECT_EQ(count(PollerCounter::kIdleNsec), 10'000U);
   EXPECT_DOUBLE_EQ(duty_cycle(poller_.counters()), 0.75);
@@ -177,7 +177,7 @@ TEST_F(PollerTest, OrdersAreBoundedAndSurviveGivingUp) {
   poller_.turn(clock_.now());
   EXPECT_EQ(ran, static_cast<int>(CommandChannel::kCommandsMax));
   EXPECT_EQ(poller_.commands().drain(), CommandChannel::kCommandsMax);
-  // One that never runs is dropped with the poller.
+  // A command that never runs is destroyed with the poller.
   ASSERT_TRUE(poller_.commands().submit(make_command([&] { ++ran; })));
 }
 
@@ -196,7 +196,7 @@ TEST_F(PollerTest, ARingBeforeTheSleepEndsItAtOnce) {
   FakeDevice device;
   ASSERT_TRUE(poller_.add_owner(device));
   grow_tired();
-  // The second look, after arming, is the moment: the ring reaches the eventfd.
+  // During the second check, after arming, the doorbell must write to the eventfd.
   device.on_poll = [&] {
     if (poller_.doorbell().armed()) poller_.wake();
   };
@@ -262,7 +262,7 @@ TEST_F(PollerTest, ADeadlineBoundsTheSleep) {
   poller_.step(stop_);
   EXPECT_EQ(count(PollerCounter::kSleeps), 1U);
   EXPECT_EQ(count(PollerCounter::kWakesByTimer), 1U);
-  device.deadline = Instant::min();  // long past: no sleep at all
+  device.deadline = Instant::min();  // long past: no sleep
   poller_.step(stop_);
   EXPECT_EQ(count(PollerCounter::kSleeps), 1U);
 }
@@ -279,8 +279,8 @@ TEST_F(PollerTest, ADeviceThatCanWakeNobodyMakesItNap) {
   EXPECT_EQ(count(PollerCounter::kWakesByTimer), 0U);
 }
 
-// From here on the kernel has no memory for the fence of who is about to sleep, as happens when it
-// is short of it. For the rest of the process: only for one that ends soon.
+// From here on membarrier() fails for the rest of the process, as when the kernel lacks memory.
+// Only for a process that exits soon.
 bool fences_fail_from_now() {
   std::array program{
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -307,7 +307,7 @@ TEST_F(PollerTest, AFenceThatTheKernelRefusesKeepsItAwakeForAWhile) {
     poller_.step(stop_);
     if (poller_.doorbell().armed() || count(PollerCounter::kSleeps) != 0) std::_Exit(2);
     if (count(PollerCounter::kSleepsRefused) != 1) std::_Exit(3);
-    poller_.step(stop_);  // not at once again: the kernel gets time to find memory
+    poller_.step(stop_);  // no immediate retry: the kernel gets time to find memory
     if (count(PollerCounter::kSleepsRefused) != 1) std::_Exit(4);
     clock_.advance(microseconds(100));
     poller_.step(stop_);

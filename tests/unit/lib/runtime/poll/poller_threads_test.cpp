@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Real threads that really sleep. A lost wake-up shows as a test that never ends: meson's timeout.
+// Real threads that sleep. A lost wake-up shows as a test that never ends, which meson's timeout
+// reports.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr unsigned kBalls = 3000;
 
-// Returns each ball to the other side; the other shard sleeps meanwhile.
+// Returns each ball to the other side, whose shard sleeps meanwhile.
 class Player final : public Pollable {
  public:
   Player(SpscRing<unsigned>& in, SpscRing<unsigned>& out, Doorbell& other)
@@ -78,7 +79,7 @@ TEST(PollerThreads, NoWakeUpIsLost) {
   EXPECT_GT(right.counters().get(PollerCounter::kSleeps), 0U);
 }
 
-// A sleeper is offline: what a writer retires is reclaimed although that shard does not turn.
+// A sleeping shard is offline: retired objects are reclaimed although it does not turn.
 TEST(PollerThreads, ASleeperHoldsUpNoGracePeriod) {
   const TscClock clock;
   Qsbr qsbr(1, 1);
@@ -104,7 +105,7 @@ TEST(PollerThreads, OrdersReachASleeper) {
   Poller poller(clock, eager_sleeper("sleeper"));
   std::atomic<bool> stop{false};
   std::thread thread([&] { poller.run(stop); });
-  unsigned ran = 0;  // the shard's while an order is out, ours when it is home
+  unsigned ran = 0;  // used by the shard while a command is in flight, else by this thread
   for (unsigned i = 1; i <= 1000; ++i) {
     ASSERT_TRUE(poller.commands().submit(make_command([&] { ++ran; })));
     ASSERT_TRUE(poller.commands().wait(std::chrono::seconds(30)));
@@ -138,7 +139,7 @@ TEST(PollerThreads, NamesAreReadWhileDevicesComeAndGo) {
     auto comes = std::make_unique<NamedDevice>("comes " + std::to_string(i));
     ASSERT_TRUE(
         poller.commands().submit(make_command([&] { EXPECT_TRUE(poller.add_owner(*comes)); })));
-    // Meanwhile: either list, whole.
+    // Meanwhile either list is complete.
     const auto between = poller.pollable_names();
     ASSERT_TRUE(between.size() == 1 || between.size() == 2);
     EXPECT_EQ(between[0], "stays");

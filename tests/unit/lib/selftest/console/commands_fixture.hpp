@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands about groups and batches, each to its end.
+// Commands on groups and batches, run to their end.
 #pragma once
 
 #include <string>

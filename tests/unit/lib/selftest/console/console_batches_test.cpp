@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests, batches, and questions to nodes; and what is refused.
+// Tests, batches and queries to nodes, and refused commands.
 #include <string>
 #include <vector>
 
@@ -105,7 +105,7 @@ TEST_F(CommandsTest, ABatchRuns) {
   EXPECT_EQ(asked.idle, 2U);
   EXPECT_EQ(console->batch_info("batch")->state, BatchState::kIdle);
   EXPECT_EQ(add_test(brw()).succeeded(), 2U);
-  // One that ends by itself is idle as soon as somebody asks.
+  // A batch that ends by itself becomes idle with the next query.
   (void)run();
   crowd.node(1).active = crowd.node(2).active = 0;
   (void)query(1);
@@ -174,7 +174,7 @@ TEST_F(CommandsTest, RunNeedsEveryClientAndStopOnlyAsksActiveOnes) {
   EXPECT_EQ(query(0).refused, 1U) << "the other has no session";
 }
 
-// Nodes number what they were told of; parts as a server count.
+// Nodes number the tests that they received, including those as a server.
 TEST_F(CommandsTest, TestsByTheNumberThatEachNodeKnows) {
   (void)begin();
   (void)add("a", 1, 1);
@@ -199,7 +199,7 @@ TEST_F(CommandsTest, TestsByTheNumberThatEachNodeKnows) {
   EXPECT_EQ(asked(3, 2), 3U);
 }
 
-// Who has refused a test does not count it, and is not asked about another one instead.
+// A node that refused a test does not count it, and is not asked about another test in its place.
 TEST_F(CommandsTest, TestsThatANodeHasRefusedHaveNoNumberThere) {
   two_groups();
   const auto refuses = [this](unsigned node, bool shall) {
@@ -212,7 +212,7 @@ TEST_F(CommandsTest, TestsThatANodeHasRefusedHaveNoNumberThere) {
   refuses(2, true);
   EXPECT_EQ(add_test(brw()).refused, 1U);
   refuses(2, false);
-  refuses(4, true);  // a server: no client hears of that one
+  refuses(4, true);  // a server: no client receives that test
   EXPECT_EQ(add_test(brw()).kind, TransactionKind::kAddServers);
   refuses(4, false);
   EXPECT_EQ(add_test(brw()).succeeded(), 2U);
@@ -251,7 +251,7 @@ TEST_F(CommandsTest, MoreCommandsThanAtATime) {
   expect_clean();
 }
 
-// --- Looking ---
+// --- Queries ---
 
 TEST_F(CommandsTest, Pings) {
   two_groups();
@@ -271,7 +271,7 @@ TEST_F(CommandsTest, Pings) {
   EXPECT_EQ(ping(OfGroup{"servers"}).total(), 2U);
   EXPECT_EQ(ping(OfBatch{"batch", false}).nodes[0].id, Crowd::id(1));
   EXPECT_EQ(ping(OfBatch{"batch", true}).nodes[0].id, Crowd::id(3));
-  // Strangers, and each once.
+  // Nodes outside of groups, each once.
   result = ping(OfNodes{Crowd::id(8), Crowd::id(1), Crowd::id(8)});
   EXPECT_EQ(result.total(), 2U);
   EXPECT_EQ(result.nodes[0].state, NodeState::kUnknown);

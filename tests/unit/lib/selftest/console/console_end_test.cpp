@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions that end while their tests run: clients are stopped before they are told to forget us.
+// Sessions that end while their tests run: clients are stopped before nodes remove the session.
 #include <string>
 #include <vector>
 
@@ -19,7 +19,7 @@ class EndTest : public CommandsTest {
     EXPECT_EQ(add_test(brw()).succeeded(), 2U);
     EXPECT_EQ(run().succeeded(), 2U);
   }
-  // What a node has heard since its tests were started.
+  // The requests that a node received since its tests were started.
   Steps heard_by(unsigned node) {
     Steps steps;
     for (const Message& message : crowd.node(node).heard) {
@@ -32,7 +32,7 @@ class EndTest : public CommandsTest {
     }
     return steps;
   }
-  // It says of itself that its tests run, as often as this.
+  // The node reports active tests for this many queries.
   void runs_on(unsigned node, unsigned queries) {
     PretendedNode& it = crowd.node(node);
     it.instead = [&it, queries](const Message& request) mutable -> std::optional<MessageBytes> {
@@ -71,7 +71,7 @@ TEST_F(EndTest, WhoHasEndedIsAskedNothing) {
   EXPECT_EQ(heard_by(1), (Steps{"stop", "query", "forget"}));
 }
 
-// Somebody asks, a node takes its time to answer, and meanwhile the tests are run again.
+// A query is in flight to a slow node while the tests are run again.
 TEST_F(EndTest, AnAnswerOfBeforeDoesNotSayThatNothingRuns) {
   EXPECT_EQ(stop().succeeded(), 2U);
   crowd.node(2).silent = true;

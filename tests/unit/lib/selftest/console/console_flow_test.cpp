@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a console sends from the beginning of a session to its end, byte for byte.
+// The requests of a console from the beginning of a session to its end, byte for byte.
 #include <cstring>
 #include <string>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace vectors = lnet::vectors;
 
-// The vector with this request's ids in place of its own: those are the console's to choose.
+// The vector with this request's ids, since the console chooses them.
 std::string golden(const std::string& name, const MessageBytes& ours) {
   static const vectors::Json all = vectors::load("selftest");
   for (const auto& vector : all) {
@@ -29,7 +29,7 @@ std::string golden(const std::string& name, const MessageBytes& ours) {
 
 class ConsoleFlowTest : public testing::Test, public CrowdSite {
  protected:
-  // The last thing that a node heard.
+  // The last request that a node received.
   void expect_heard(unsigned node, const std::string& name) {
     ASSERT_FALSE(crowd.node(node).heard_bytes.empty()) << name;
     const MessageBytes& last = crowd.node(node).heard_bytes.back();
@@ -43,7 +43,7 @@ class ConsoleFlowTest : public testing::Test, public CrowdSite {
   }
 };
 
-// Section 10 of what is known of the protocol.
+// The example session of the protocol.
 TEST_F(ConsoleFlowTest, ASessionFromItsBeginningToItsEnd) {
   begin_with_groups();
   expect_heard(1, "MAKE_SESSION_REQ/real/bulk-force0");
@@ -75,7 +75,7 @@ TEST_F(ConsoleFlowTest, ASessionFromItsBeginningToItsEnd) {
   expect_heard(1, "REMOVE_SESSION_REQ/real/end");
   expect_heard(2, "REMOVE_SESSION_REQ/real/end");
   EXPECT_EQ(refusal_of(console->show_session()), Refusal::kNoSession);
-  // Nothing else, and the server's part of the test before the client's.
+  // No other requests, and the server's part of the test before the client's.
   EXPECT_EQ(crowd.node(1).heard.size(), 7U);
   EXPECT_EQ(crowd.node(2).heard.size(), 4U);
   expect_clean();

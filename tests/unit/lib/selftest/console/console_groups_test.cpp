@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions and groups as users handle them, and what is refused.
+// Sessions and groups as users handle them, and refused commands.
 #include <string>
 #include <vector>
 
@@ -93,7 +93,7 @@ TEST_F(CommandsTest, ForceEndsTheSessionBefore) {
   EXPECT_EQ(console->session()->name, "next");
   EXPECT_EQ(console->list_groups().value(), Names{});
   EXPECT_TRUE(crowd.node(1).session.is_none());
-  // The one that did not hear of it is taken over.
+  // The node that did not receive it is added.
   crowd.node(3).silent = false;
   EXPECT_EQ(add("g", 3, 3).succeeded(), 1U);
   EXPECT_EQ(crowd.node(3).session, console->session()->id);
@@ -205,7 +205,7 @@ TEST_F(CommandsTest, NodesOfAGroup) {
   const auto down = console->group_nodes("g", mask_of(NodeState::kDown));
   ASSERT_EQ(down->size(), 1U);
   EXPECT_EQ((*down)[0].id, Crowd::id(3));
-  // Only those that are not ACTIVE are asked again.
+  // Only nodes that are not ACTIVE are asked again.
   crowd.node(3).silent = false;
   crowd.node(4).lost = false;
   const auto again = refresh("g");
@@ -213,7 +213,7 @@ TEST_F(CommandsTest, NodesOfAGroup) {
   EXPECT_EQ(again.succeeded(), 2U);
   EXPECT_EQ(crowd.node(1).heard.size(), 1U);
   EXPECT_EQ(state("g", 3), NodeState::kActive);
-  // Those that are in are not asked at all.
+  // Members are not asked at all.
   EXPECT_EQ(add("g", 1, 5).total(), 1U);
   EXPECT_EQ(console->group_nodes("g")->size(), 5U);
   EXPECT_EQ(console->session()->nodes, 5U);
@@ -244,7 +244,7 @@ TEST_F(CommandsTest, RemovingNodes) {
   EXPECT_EQ(result.total(), 1U);
   EXPECT_EQ(console->group_info("g")->nodes.total(), 3U);
   EXPECT_EQ((*console->group_nodes("g"))[1].id, Crowd::id(3)) << "the order stays";
-  // Gone whether they answer or not, and not asked if they have no session of ours.
+  // Removed whether they answer or not, and not asked without a session of ours.
   crowd.node(1).silent = true;
   crowd.node(3).session = {};
   (void)ping(OfGroup{"g"}, 6);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A console takes memory when a command begins and when it ends, none while its RPCs are under way
-// and none for the pings that it sends by itself.
+// A console allocates when a command begins and ends, but not while its RPCs are in flight and not
+// for its own pings.
 #include <array>
 #include <utility>
 
@@ -19,7 +19,7 @@ using testrig::HeapCalls;
 
 const lnet::ProcessId kMyself{.nid = lnet::ShardCore::kLoopbackNid};
 
-// A console and its only test node in one.
+// A console that is also its only test node.
 class LonelyConsole final : public LnetCounterSource {
  public:
   LonelyConsole() {
@@ -36,7 +36,7 @@ class LonelyConsole final : public LnetCounterSource {
     node.poll(now);
     console.poll(now);
   }
-  // What it takes between the turn in which it begins and that in which it is told.
+  // Heap calls between the turn in which a command begins and that of its completion.
   template <class Ask>
   HeapCalls under_way(const Ask& ask) {
     bool told = false;

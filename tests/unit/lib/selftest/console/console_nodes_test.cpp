@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A console and test nodes of ours, over mock networks: tests that really run, nodes that end and
-// begin anew.
+// A console and our test nodes over mock networks: tests that really run, nodes that end and
+// restart.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -101,7 +101,7 @@ class ConsoleNodesTest : public testing::TestWithParam<Wire> {
   TransactionResult end() {
     return of([&](WhenDone done) { return console.end_session(std::move(done)); });
   }
-  // As `lst stop` does.
+  // Like `lst stop`.
   void stop(bool force = false) {
     (void)of([&](WhenDone done) { return console.stop("batch", force, std::move(done)); });
     for (int i = 0; i < 100 && query().running != 0; ++i)
@@ -156,7 +156,7 @@ TEST_P(ConsoleNodesTest, TestsRunToTheirEnd) {
     const auto& seen = std::get<StatSeen>(after.nodes[i].seen);
     EXPECT_EQ(seen.framework.brw_errors, 0U);
     EXPECT_EQ(seen.framework.ping_errors, 0U);
-    // Two clients, each with so many at a time, so often.
+    // Two clients with a concurrency and a loop count each.
     EXPECT_EQ(seen.rpc.bulk_put - old.rpc.bulk_put, 2U * 2 * 10 * 4104);
     EXPECT_EQ(seen.rpc.bulk_got - old.rpc.bulk_got, 2U * 2 * 10 * 4104);
     EXPECT_GE(seen.rpc.received - old.rpc.received, 3U * 2 * 2 * 10);
@@ -228,7 +228,7 @@ TEST_P(ConsoleNodesTest, ANodeThatBeginsAnewHasForgotten) {
   EXPECT_EQ(console.batch_info("batch")->state, BatchState::kIdle);
   EXPECT_EQ(ping().unknown, 1U);
   EXPECT_EQ(refusal_of(console.run("batch", 0, {})), Refusal::kNodeInactive);
-  // Another session brings it back.
+  // Another session makes it usable again.
   const NewSession again{.name = "next", .force = true, .nid = nodes.nid(0)};
   (void)of([&](WhenDone done) { return console.new_session(again, std::move(done)); });
   EXPECT_EQ(add("clients", {1}).succeeded(), 1U);

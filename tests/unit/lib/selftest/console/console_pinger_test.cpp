@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a console does by itself: keeps sessions alive, lets go of one that nobody uses, lets nodes
-// join.
+// A console's own activity: it keeps sessions alive, ends an unused session, and accepts JOIN.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -36,7 +35,7 @@ TEST_F(PingerTest, IdleNodesAreAskedBeforeHalfOfTheirTime) {
   EXPECT_EQ(pings(4), 0U);
   const auto& last = crowd.node(1).heard.back();
   EXPECT_EQ(std::get<DebugRequest>(last.body).session, console->session()->id);
-  // Every answer counts, whatever it answers.
+  // Every answer counts, including errors.
   for (int i = 0; i < 10; ++i) {
     pass(seconds(20));
     (void)of([&](WhenDone done) { return console->stat(OfGroup{"g"}, 5, std::move(done)); });
@@ -184,7 +183,7 @@ TEST_F(JoinTest, ANodeJoins) {
   endless.group.fill('x');
   EXPECT_EQ(join(3, endless).status, Status::kInvalid);
   EXPECT_EQ(console->session()->nodes, 2U);
-  // It is pinged as others are, by the time that it was told.
+  // It is pinged like others, with the timeout that it was told.
   crowd.node(1).session = id;
   pass(seconds(140));
   EXPECT_EQ(pings(1), 0U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands in any order, over nodes that come, go, forget and talk nonsense: whoever asked is told
-// once, and when all is over nothing is left.
+// Random commands to nodes that come, go, lose their session and send invalid answers: each command
+// completes once, and in the end no resource is in use.
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -35,7 +35,7 @@ class Chaos : public CrowdSite {
     for (std::uint32_t i = below(6); i > 0; --i)
       turn();
   }
-  // Everybody answers again.
+  // All nodes answer again.
   void finish() {
     for (unsigned i = 1; i <= kNodes; ++i) {
       PretendedNode& node = crowd.node(i);
@@ -84,7 +84,7 @@ class Chaos : public CrowdSite {
       for (const NodeResult& node : result.nodes)
         failed += node.rpc_errno != 0 ? 1 : 0;
       EXPECT_EQ(result.rpcs_failed, failed);
-      // Whoever is told may well ask for more.
+      // A completion may start the next command.
       if (below(10) == 0) command();
     };
   }
@@ -136,7 +136,7 @@ class Chaos : public CrowdSite {
   }
 
   Random random_;
-  const std::uint32_t upsets_;  // some worlds are calmer than others
+  const std::uint32_t upsets_;  // the share of failures differs from seed to seed
   TransactionId last_ = 1;
   unsigned asked_ = 0;
   unsigned told_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transactions over many nodes: time, nodes that are gone, answers that are wrong.
+// Transactions over many nodes: timeouts, absent nodes, invalid answers.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ class TransactionsTest : public testing::Test, public CrowdSite {
  protected:
   explicit TransactionsTest(ConsoleSetup setup = {.rpcs = 64, .lists = 8, .join_buffers = 4})
       : CrowdSite(setup) {}
-  // After how long it is over, with nodes that do not answer.
+  // The duration with nodes that do not answer.
   Duration time_of_ping(std::uint32_t timeout_s, TransactionResult& result) {
     const Instant before = now();
     result = ping(OfGroup{"g"}, timeout_s);
@@ -50,7 +50,7 @@ TEST_F(TransactionsTest, AShortTimeCallsNoNodeDown) {
   took = time_of_ping(0xffff'ffff, result);
   EXPECT_GE(took, seconds(30));
   EXPECT_LE(took, seconds(31));
-  // It is back as soon as it says something.
+  // It is active again with its next answer.
   crowd.node(2).silent = false;
   EXPECT_EQ(ping(OfGroup{"g"}).nodes[1].state, NodeState::kActive);
   expect_clean();
@@ -67,7 +67,7 @@ TEST_F(TransactionsTest, ANodeThatCannotBeReachedKeepsItsState) {
   EXPECT_EQ(result.nodes[1].state, NodeState::kActive);
 }
 
-// RPCs of a network that does not let go of them are nobody's when their transaction is over.
+// RPCs that the network does not release become ownerless when their transaction has ended.
 TEST_F(TransactionsTest, RpcsMayOutliveTheirTransactionAndTheSession) {
   (void)begin();
   (void)add("g", 1, 4);
@@ -138,7 +138,7 @@ TEST_F(TransactionsTest, TheFirstAnswerSaysWhatTheSessionCan) {
   (void)begin();
   EXPECT_EQ(add("old", 2, 2).features, 0U);
   EXPECT_EQ(console->session()->features, 0U);
-  // Others do as they are told from then on.
+  // New nodes follow the session's features from then on.
   EXPECT_EQ(add("new", 1, 1).succeeded(), 1U);
   EXPECT_EQ(crowd.node(1).session_features, 0U);
   EXPECT_EQ(crowd.node(1).heard.back().received.header.features, 0U);
@@ -172,7 +172,7 @@ TEST_F(TransactionsTest, ANodeThatSpeaksOtherwise) {
   EXPECT_EQ(result.nodes[0].state, NodeState::kUnknown);
 }
 
-// --- Answers that are wrong ---
+// --- Invalid answers ---
 
 TEST_F(TransactionsTest, HostileAnswers) {
   (void)begin();
@@ -186,7 +186,7 @@ TEST_F(TransactionsTest, HostileAnswers) {
   };
   crowd.node(1).instead = garbage(0, 1);  // magic
   crowd.node(2).instead = garbage(8, 9);  // type
-  crowd.node(3).instead = garbage(4, 9);  // version: nobody looks
+  crowd.node(3).instead = garbage(4, 9);  // the version is not checked
   crowd.node(4).instead = [](const Message&) {
     MessageBytes bytes{};
     bytes.fill(std::byte{0xff});
@@ -207,7 +207,7 @@ TEST_F(TransactionsTest, HostileAnswers) {
   EXPECT_EQ(result.nodes[5].rpc_errno, 0);
   EXPECT_EQ(result.active, 2U);
   EXPECT_EQ(result.nodes[0].state, NodeState::kActive) << "that was no answer";
-  // The same to everything else.
+  // The same for all other requests.
   const auto nonsense = crowd.node(4).instead;
   for (unsigned node = 1; node <= 6; ++node)
     crowd.node(node).instead = nullptr;
@@ -259,7 +259,7 @@ TEST_F(TransactionsTest, ANodeOfTheOtherByteOrder) {
   EXPECT_EQ(std::get<PingSeen>(result.nodes[0].seen).timeout_s, 100U);
 }
 
-// --- Many ---
+// --- Many nodes ---
 
 class ManyTest : public TransactionsTest {
  protected:
@@ -290,7 +290,7 @@ TEST_F(ManyTest, AThousandNodes) {
   for (unsigned node = 1; node <= kNodes; node += 10)
     crowd.node(node).silent = false;
   EXPECT_EQ(ping(WholeSession{}).active, kNodes);
-  // And by itself, some at a time.
+  // The console's own pings, some at a time.
   pass(seconds(70), std::chrono::milliseconds(50));
   for (unsigned node = 1; node <= kNodes; ++node)
     EXPECT_EQ(crowd.node(node).count(MessageType::kDebugRequest), 2U) << node;

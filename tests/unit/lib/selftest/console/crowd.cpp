@@ -19,7 +19,7 @@ Status answer(PretendedNode& node, const MakeSessionRequest& request, std::uint3
   return Status::kOk;
 }
 
-// What a node answers to what it understands.
+// The answer of a node to a valid request.
 std::optional<MessageBytes> answer_of(PretendedNode& node, const Message& request) {
   const std::uint32_t asked = request.received.header.features;
   const auto tell = [&](auto reply) {
@@ -71,7 +71,7 @@ std::uint64_t reply_id_of(const MessageBytes& bytes) {
 Result<void> Crowd::put(lnet::MdHandle md, const lnet::PutSpec& put) {
   MessageBytes bytes{};
   std::memcpy(bytes.data(), at(open_.at(md.index)), bytes.size());
-  if (put.portal == kRdmaPortal) {  // the console's answer to somebody who wants to join
+  if (put.portal == kRdmaPortal) {  // the console's answer to a node that wants to join
     EXPECT_EQ(put.match_bits, kJoinReplyId);
     to_joiner_ = bytes;
     later_.push_back([this, md] { finish(md.index, lnet::EventKind::kSend, {}, 0); });
@@ -115,7 +115,7 @@ void Crowd::answer_late(const lnet::ProcessId& from, const MessageBytes& request
 
 bool Crowd::fetch_list(PretendedNode& node, const TestRequest& test, bool whole) {
   const auto found = by_bits_.find(test.bulk_id);
-  if (found == by_bits_.end()) return false;  // it has been given up
+  if (found == by_bits_.end()) return false;  // it was cancelled
   const Open& source = open_.at(found->second);
   EXPECT_EQ(source.md.options, lnet::kMdGet);
   EXPECT_EQ(source.md.length, whole ? kListPageBytes : test.destinations * kDestinationBytes);

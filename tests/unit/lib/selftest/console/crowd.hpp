@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// As many pretended test nodes as a test wants, right behind the interface that a console sends by:
-// each knows sessions and batches as a node does, or does what the test says.
+// Emulated test nodes behind the interface that a console sends by: each keeps sessions and batches
+// like a node, or follows the test.
 #pragma once
 
 #include <cstring>
@@ -30,9 +30,9 @@ struct PretendedNode {
   std::uint32_t features_known = kFeaturesKnown;
   std::uint32_t timeout_s = 100;
   std::uint32_t active = 0;  // tests of the batch
-  bool silent = false;       // takes what comes and never answers
-  bool lost = false;         // nothing gets there, and the network says so
-  // Instead of a right answer; nothing: none.
+  bool silent = false;       // receives requests and never answers
+  bool lost = false;         // unreachable, and the network reports it
+  // Replaces the regular answer; an empty result: no answer.
   std::function<std::optional<MessageBytes>(const Message& request)> instead;
   std::vector<Message> heard;
   std::vector<MessageBytes> heard_bytes;
@@ -65,15 +65,15 @@ class Crowd final : public lnet::DataOperations {
     for (auto& happens : now)
       happens();
   }
-  // As a node that wants to join.
+  // Sends the request of a node that wants to join.
   std::optional<JoinReply> join(const lnet::ProcessId& from, const JoinRequest& request,
                                 std::uint32_t features, const std::function<void()>& turn_all);
 
-  // The answer of a node that was silent when it was asked.
+  // The late answer of a node that was silent when it was asked.
   void answer_late(const lnet::ProcessId& from, const MessageBytes& request,
                    const MessageBytes& reply);
 
-  // While set, what is unlinked comes back only when it is cleared.
+  // While set, unlinks complete only after it is cleared.
   void hold_unlinks(bool hold) {
     holding_ = hold;
     if (hold) return;
@@ -146,7 +146,7 @@ class Crowd final : public lnet::DataOperations {
     finish(index, lnet::EventKind::kPut, {}, kMessageBytes);
   }
   void arrive(const lnet::ProcessId& id, const MessageBytes& bytes);
-  // False: it is not there.
+  // False: the list is not posted.
   [[nodiscard]] bool fetch_list(PretendedNode& node, const TestRequest& test, bool whole);
 
   std::vector<std::byte> bytes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A console and a crowd of pretended nodes.
+// A console and emulated nodes.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@
 namespace plnet::selftest {
 
 inline constexpr std::uint64_t kConsoleNid = 0x0002'0000'c0a8'010a;
-inline constexpr std::int64_t kStamp = 0x018c'1234'5678;  // that of the golden vectors
+inline constexpr std::int64_t kStamp = 0x018c'1234'5678;  // as in the golden vectors
 
-// What a transaction's user is told.
+// Records the completion of a transaction.
 class Told {
  public:
   [[nodiscard]] WhenDone listen() {
@@ -73,7 +73,7 @@ class CrowdSite {
       turn(step);
     settle();
   }
-  // What came of a command. `ask` is given whom to tell.
+  // Runs a command to its completion. `ask` receives the callback.
   template <class Ask>
   TransactionResult of(const Ask& ask) {
     Told told;
@@ -120,7 +120,7 @@ class CrowdSite {
   [[nodiscard]] static AddTest brw() {
     return {.batch = "batch", .from = "clients", .to = "servers", .test = BrwTest{}};
   }
-  // Nothing is left on the network but what waits for nodes that join.
+  // Only the buffer for JOIN requests remains on the network.
   void expect_clean() {
     crowd.hold_unlinks(false);
     settle();

@@ -46,7 +46,7 @@ TEST(Distribution, WrapsInTheMiddle) {
             (std::vector<Row>{{0, 1, 2}, {0, 1, 2}}));
 }
 
-// Deals servers out one by one, from a deck that never ends.
+// Distributes servers one by one, cyclically.
 std::vector<Row> dealt(const Distribution& distribution) {
   std::vector<Row> rows;
   std::uint32_t top = 0;
@@ -125,7 +125,7 @@ TEST(Distribution, TheListOnTheWire) {
   EXPECT_EQ(page[24], std::byte{0});
 }
 
-// --- What is said of a test ---
+// --- Descriptions of tests ---
 
 AddTest brw(const BrwTest& test) {
   return {.batch = "b", .from = "f", .to = "t", .test = test};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a kernel's console said to a kernel's node, word for word, and what we make of the node's
-// answers: the session behind the packets in tests/data/captures (Lustre 2.17.0, 10.99.0.11 is the
-// console and the client). Zeros at the end of messages are left out.
+// The requests of a kernel's console to a kernel's node, byte for byte, and this console's reading
+// of the node's answers: the session of the packets in tests/data/captures (Lustre 2.17.0;
+// 10.99.0.11 is the console and the client). Zeros at the end of messages are omitted.
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -56,7 +56,7 @@ class KernelSessionTest : public testing::Test, public CrowdSite {
  protected:
   KernelSessionTest() : CrowdSite({.rpcs = 8, .lists = 2, .join_buffers = 1}, 0xda4e) {}
 
-  // Node 2's next answer.
+  // Sets node 2's next answer.
   void kernel_will_say(const char* hex) {
     crowd.node(2).instead = [message = padded(hex)](const Message&) {
       return std::optional(message);

@@ -6,7 +6,7 @@
 namespace plnet::node::kfi_maker_test {
 namespace {
 
-// Or a receive buffer of 2 MiB waits with a message.
+// Otherwise a receive buffer of 2 MiB would wait for a message.
 TEST(KfiMaker, EveryMessageThatWaitsHasAPlaceOfItsOwn) {
   for (const std::size_t messages : {64U, 1024U, 4096U}) {
     const kfilnd::KfiLndConfig config = kfi_limits_of({.messages = messages, .peers = 100'000});

@@ -62,7 +62,7 @@ TEST(KfiRoom, OfANicInSoftwareIsAsIfEachNiHadItToItself) {
   const auto most = with_room(one, kKfiNisMax);
   EXPECT_LT(most.port.messages_max, 0xffffU) << "records have numbers of 16 bits";
   EXPECT_LT(most.port.remembered_responses, 0xffffU);
-  // With 16 shards each, of which each has a queue of each kind and a portal.
+  // With 16 shards each; each shard has a queue of each kind and a portal.
   const unsigned contexts = 16 * kKfiNisMax;
   EXPECT_GE(most.nic.limits.target_queues, contexts);
   EXPECT_GE(most.nic.limits.transmit_queues, contexts);

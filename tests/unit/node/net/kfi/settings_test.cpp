@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Also the options of the kernel's module.
+// Includes the options of the kernel's module.
 #include "node/net/kfi/settings.hpp"
 
 #include <string>

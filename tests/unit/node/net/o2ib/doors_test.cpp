@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listeners, and the way of a request to the shard of its peer. Also the seats of NIs.
+// Listeners, and the delivery of a request to the shard of its peer. Also the seats of NIs.
 #include "node/net/o2ib/doors.hpp"
 
 #include <array>
@@ -51,7 +51,7 @@ class O2ibDoorsTest : public ::testing::Test {
  protected:
   static O2ibDoorNi door_ni(const char* text) { return {.nid = nid(text), .incarnation = 7}; }
 
-  // A peer at `from` says that it is `source` and asks for `destination`.
+  // A peer at `from` claims to be `source` and requests `destination`.
   void ask(const char* source, const char* destination, const char* from) {
     std::array<std::byte, o2iblnd::kConnectBytes> data{};
     (void)o2iblnd::encode({.kind = o2iblnd::Kind::kConnectRequest,
@@ -83,7 +83,7 @@ TEST_F(O2ibDoorsTest, ARequestGoesToTheShardOfItsPeer) {
   EXPECT_TRUE(wire.rejections.empty());
 }
 
-// Else anybody could fill the directory with peers.
+// Otherwise any host could fill the directory with peers.
 TEST_F(O2ibDoorsTest, AStrangerWithTheNidOfAnotherMakesNoPeer) {
   ASSERT_TRUE(doors.open(adapter, door_ni("10.0.0.1@o2ib")));
   ask("10.0.0.2@o2ib", "10.0.0.1@o2ib", "10.0.0.9@o2ib");
@@ -126,7 +126,7 @@ TEST_F(O2ibDoorsTest, NisOfOneAddressShareAListener) {
   EXPECT_EQ(wire.pairs, 0U);
 }
 
-// An NI that is made anew is there twice for a moment.
+// A replaced NI exists twice for a moment.
 TEST_F(O2ibDoorsTest, OfTwoNisWithOneNidTheOlderOneCloses) {
   ASSERT_TRUE(doors.open(adapter, door_ni("10.0.0.1@o2ib")));
   ASSERT_TRUE(doors.open(adapter, door_ni("10.0.0.1@o2ib")));

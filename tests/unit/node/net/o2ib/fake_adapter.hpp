@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An RDMA device that only keeps what it is asked: who listens where, who was rejected, handed
-// over, adopted. Requests to connect are made by a test.
+// An RDMA device that only records calls: listeners, rejections, hand-overs, adoptions. A test
+// makes connection requests.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@ struct FakeWire {
   std::vector<O2ibRequest> adopted;
   unsigned discarded = 0;
   unsigned event_polls = 0;
-  unsigned pairs = 0;  // that exist
+  unsigned pairs = 0;  // existing queue pairs
   bool removed = false;
   std::optional<Errc> listen_fails;
   std::optional<Errc> make_fails;
-  o2iblnd::VerbsEvents* listener = nullptr;  // the user of the last that listened
-  O2ibRequest asked;                         // by the peer that asks now
+  o2iblnd::VerbsEvents* listener = nullptr;  // the latest listening user
+  O2ibRequest asked;                         // the current request of the peer
 };
 
 class FakeVerbs final : public o2iblnd::VerbsDriver {

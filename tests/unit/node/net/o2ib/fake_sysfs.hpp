@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Directories that look like /sys of a machine with RDMA devices.
+// Directories like /sys of a machine with RDMA devices.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words about lanes that a shard takes when it does not have their NI.
+// Lane notices to a shard that does not have their NI.
 #include <array>
 #include <memory>
 #include <optional>

@@ -67,7 +67,7 @@ TEST(O2ibOptions, OfAnNiComeBeforeThoseOfAll) {
   EXPECT_EQ(tunables.conns_per_peer, 4);
 }
 
-// As a kernel node with the defaults of its module shows them.
+// As on a kernel node with the defaults of its module.
 TEST(O2ibOptions, AreShownAsTheKernelsLnetctlDoes) {
   const auto shown = o2ib_lnd_tunables({}, std::chrono::seconds(50));
   std::vector<std::string> names;
@@ -83,7 +83,7 @@ TEST(O2ibOptions, AreShownAsTheKernelsLnetctlDoes) {
   EXPECT_EQ(value_of(shown, "tos"), -1);
 }
 
-// An NI is resolved again after each change of the configuration, by what it has in force.
+// An NI is resolved again after each change of the configuration, from its values in force.
 TEST(O2ibOptions, InForceComeToTheSameAgain) {
   for (const std::int64_t credits : {8, 9, 32, 255}) {
     o2iblnd::Tunables tunables;

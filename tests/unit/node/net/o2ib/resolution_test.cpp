@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NIs by the options of a configuration and the devices of the machine.
+// NIs resolved from the options of a configuration and the devices of the machine.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -110,7 +110,7 @@ TEST_F(O2ibResolution, TheDeviceOfAnAddressIsOpenedOnce) {
   EXPECT_EQ(host.adapter(0x0a000002), nullptr);
 }
 
-// Else it could not be deleted.
+// Otherwise it could not be deleted.
 TEST_F(O2ibResolution, AnNiWhoseDeviceHasGoneIsStillResolved) {
   system.add_rxe("rxe0", "eth1");
   O2ibHost host = make_host();
@@ -140,7 +140,7 @@ TEST_F(O2ibResolution, ADeviceThatWasRemovedIsToldOnceAndReplacedByTheNextOne) {
       << lines[0];
   EXPECT_TRUE(lines[0].contains("`lnetctl net del` and `lnetctl net add`")) << lines[0];
   EXPECT_TRUE(host.link_trouble_of(*ni.nid).starts_with("its RDMA device was removed"));
-  fails = true;  // it is not there yet
+  fails = true;  // the device does not exist yet
   EXPECT_TRUE(rules->complete(ni, std::chrono::seconds(50), setup)) << "or it cannot be deleted";
   EXPECT_EQ(host.adapter(0x0a000001), first);
   fails = false;

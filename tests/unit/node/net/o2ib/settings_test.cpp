@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Also the options of the kernel's module, and exports of the kernel's lnetctl.
+// Includes the options of the kernel's module, and exports of the kernel's lnetctl.
 #include "node/net/o2ib/settings.hpp"
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole nodes of one process that talk over real sockets on loopback, turned by one thread.
+// Complete nodes in one process that communicate over loopback sockets, turned by one thread.
 #include "node/net/tcp/host.hpp"
 
 #include <functional>
@@ -53,7 +53,7 @@ class TcpNodes : public ::testing::TestWithParam<unsigned> {
   std::array<std::unique_ptr<TcpSide>, 2> sides;
 };
 
-// Multi-rail peers with NIDs of both families on one network get such pairs from path selection.
+// Path selection yields such pairs for multi-rail peers with NIDs of both families on one network.
 TEST_P(TcpNodes, OfDifferentFamiliesPingEachOther) {
   Nid v6 = Nid::of(lnet::NetType::kTcp, 0, 0);
   v6.size = Nid::kLargeSize;
@@ -130,7 +130,8 @@ TEST_P(TcpNodes, NameThePortThatSomebodyElseHas) {
   EXPECT_NE(taken.error().what.find("ksocklnd"), std::string::npos) << taken.error().what;
 }
 
-// Refused by every system, since the budget is a number of 16 bits: so it shows who asked.
+// Every system refuses it, since the budget is a number of 16 bits; the refusal shows that the
+// option was set.
 TEST(TcpHostSockets, AreAskedToBePolledAsTheNodeIsTold) {
   const auto tcp = std::move(TcpHost::create({.shards = 1,
                                               .options = options_of_test(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two nodes whose shards, all of one CPT, have threads of their own, and large PUTs between them
-// over real sockets: the connections of one peer are used by all shards.
+// Two nodes whose shards, all of one CPT, have threads of their own, with large PUTs between them
+// over real sockets: all shards use the connections of one peer.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,7 +17,7 @@ constexpr unsigned kShards = 2;
 constexpr std::uint32_t kLength = 16'000;
 constexpr unsigned kPutsOfShard = 150;
 constexpr unsigned kPutsMax = 2 * kPutsOfShard;
-// What is sent, and a place for each PUT: several are written at the same time.
+// The sent bytes, and one target for each PUT: several are written at the same time.
 constexpr std::uint32_t kTargetBytes = kShards * kPutsMax * kLength;
 constexpr std::size_t kMemoryBytes = kLength + kTargetBytes;
 constexpr unsigned kDepth = 12;
@@ -65,7 +65,7 @@ class LanesWithThreads : public ::testing::Test {
       nodes[index]->side.turn(clock.now());
     ASSERT_TRUE(ni->plugged.get());
   }
-  // One shard's life. Node 0 sends, shards of the other one receive.
+  // The body of one thread. Node 0 sends; the shards of the other node receive.
   void live(unsigned index, unsigned number) {
     Node& node = *nodes[index];
     lnet::Shard& shard = node.side.node->shard(number);
@@ -91,11 +91,11 @@ class LanesWithThreads : public ::testing::Test {
     }
     (void)shard.unlink(*md);
   }
-  // The further connections are made while messages run already.
+  // Further connections are made while messages are already in flight.
   [[nodiscard]] bool all_connected(unsigned number) const {
     return nodes[0]->side.count(number, LndId::kOpen) >= 2;
   }
-  // From its own thread each, until nobody works any more.
+  // Each shard on its own thread, until all have finished.
   void run(unsigned goal) {
     goal_ = goal;
     working_.store(kShards);
@@ -129,7 +129,7 @@ TEST_F(LanesWithThreads, OnePeerIsServedByAllShards) {
                             .handler = &nodes[1]->tallies[0]});
   ASSERT_TRUE(attached);
   run(kPutsOfShard);
-  run(kPutsMax);  // with all connections in place
+  run(kPutsMax);  // with all connections open
   for (unsigned shard = 0; shard < kShards; ++shard) {
     EXPECT_EQ(nodes[0]->tallies[shard].failed, 0U);
     EXPECT_GT(nodes[0]->side.count(shard, LndId::kSent), kPutsOfShard / 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The families of a node that has TCP and nothing else.
+// The network families of a node with TCP alone.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole node with a TCP network on addresses of this process, turned by whoever has it.
+// A complete node with a TCP network on addresses of this process; the test turns it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace plnet::node {
 
-// Of this process alone, so that tests that run at the same time do not meet.
+// Addresses of this process alone, so that tests can run at the same time.
 inline std::uint32_t address(unsigned last) {
   const auto pid = static_cast<unsigned>(::getpid());
   return 127U << 24U | (64 + (pid >> 8U) % 128) << 16U | (pid & 0xffU) << 8U | last;
@@ -28,13 +28,14 @@ inline lnet::Nid nid_of(unsigned last) {
 
 inline TcpOptions options_of_test(unsigned connections = 0) {
   TcpOptions options;
-  options.accept = socklnd::AcceptPolicy::kAll;  // who runs the tests may have no reserved ports
+  options.accept = socklnd::AcceptPolicy::kAll;  // the user of the tests may not be allowed
+                                                 // reserved ports
   options.tunables.conns_per_peer = connections;
   options.tunables.accept_port = options.tunables.accept_port_bulk = 21'988;
   return options;
 }
 
-// Loopback answers within the system call that asks; this is for a machine that is very busy.
+// Loopback answers within the system call; this bound is for a very busy machine.
 inline constexpr unsigned kTurnsMax = 2'000'000;
 
 struct SideSetup {
@@ -48,7 +49,7 @@ struct SideSetup {
 // A whole node.
 class TcpSide {
   ManualClock& clock_;
-  SmallNode small_;  // before those that use its memory
+  SmallNode small_;  // declared before its users
   const std::uint64_t incarnation_;
 
  public:
@@ -74,7 +75,7 @@ class TcpSide {
         lnet::NetType::kTcp,
         {.arenas = &small_.arenas, .messages = setup.messages, .peers = 16, .clock = &clock});
   }
-  // What is under way ends first, as when LNet is taken down.
+  // Messages in flight end first, as when LNet is taken down.
   ~TcpSide() {
     std::vector<lnet::Nid> nids;
     for (const lnet::Ni* const ni : node->coordinator().local().nis)
@@ -125,7 +126,7 @@ class TcpSide {
     return tcp->place(shard).device().counters().value(
         static_cast<std::size_t>(drivers::TcpTable::Id::kOpen));
   }
-  // Of the LND of the first network.
+  // A counter of the LND of the first network.
   [[nodiscard]] std::uint64_t count(unsigned shard, socklnd::SockLndCounters::Id id) const {
     return node->shard(shard).core().ports[1]->lnd().counters().value(static_cast<std::size_t>(id));
   }

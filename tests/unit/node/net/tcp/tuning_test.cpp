@@ -15,10 +15,10 @@ using lnet::LndTunable;
 using lnet::NiConfig;
 using lnet::NodeConfig;
 
-// No machine has these addresses, so that the speed of their link is unknown: one connection.
+// No machine has these addresses, so the speed of their link is unknown: one connection.
 const lnet::Nid kOne = lnet::parse_nid("192.0.2.1@tcp").value();
 const lnet::Nid kOther = lnet::parse_nid("192.0.2.2@tcp1").value();
-constexpr std::int64_t kOfLinkThen = 4;  // what it was when they were made
+constexpr std::int64_t kOfLinkThen = 4;  // the value when they were made
 
 NodeConfig two_nets() {
   return {.nets = {{.net = kOne.net(), .nis = {{.nid = kOne}}},
@@ -34,7 +34,7 @@ std::vector<TunablesInForce> in_force(std::int64_t connections) {
 class TcpTuning : public ::testing::Test {
  protected:
   [[nodiscard]] FamilyHost& host() { return *families_.hosts()[0]; }
-  // As retune() has it; of an NI of another family 0.
+  // The number according to retune(); 0 for an NI of another family.
   [[nodiscard]] std::int64_t connections(const lnet::Nid& nid) {
     host().take_options(config_);
     const auto rules = host().rules();
