@@ -88,7 +88,7 @@ lnet::MessageHeader message_for(std::uint32_t node) {
   return {.destination = nid_of(node), .source = nid_of(0), .type = lnet::MessageType::kPut};
 }
 
-TEST(DrainWatch, WhatIsSentAfterItsWordIsHeldAgainstARouter) {
+TEST(DrainWatch, ADropAfterADrainAcknowledgementIsAViolation) {
   DrainWatch watch(kNodes, kLasting);
   watch.begin(kRouter, 7, kBegin, kLatest, 0);
   watch.sent(0, nid_of(kRouter), message_for(1));
@@ -100,7 +100,7 @@ TEST(DrainWatch, WhatIsSentAfterItsWordIsHeldAgainstARouter) {
   EXPECT_NE(watch.wrong().find("router 2"), std::string::npos) << watch.wrong();
 }
 
-TEST(DrainWatch, WhatItRefusesBeforeItsWordIsHeardCountsToo) {
+TEST(DrainWatch, RefusalsBeforeTheAcknowledgementCountToo) {
   DrainWatch watch(kNodes, kLasting);
   watch.begin(kRouter, 7, kBegin, kLatest, 4);
   watch.refused(kRouter, nid_of(0), nid_of(1));
@@ -111,7 +111,7 @@ TEST(DrainWatch, WhatItRefusesBeforeItsWordIsHeardCountsToo) {
   EXPECT_NE(watch.wrong().find("was refused"), std::string::npos) << watch.wrong();
 }
 
-TEST(DrainWatch, WhatHasWaitedThereAndIsDroppedIsCountedInTheEnd) {
+TEST(DrainWatch, QueuedMessagesThatAreDroppedCountAtTheEnd) {
   DrainWatch watch(kNodes, kLasting);
   const auto drain = [&](std::uint64_t excused_refusals, std::uint64_t dropped) {
     watch.begin(kRouter, 7, kBegin, kLatest, 10);
@@ -128,7 +128,7 @@ TEST(DrainWatch, WhatHasWaitedThereAndIsDroppedIsCountedInTheEnd) {
   EXPECT_NE(watch.wrong().find("has dropped 3 messages"), std::string::npos) << watch.wrong();
 }
 
-TEST(DrainWatch, WhoseWayWasInTroubleIsExcused) {
+TEST(DrainWatch, MessagesOnAFailedPathAreExcused) {
   DrainWatch watch(kNodes, kLasting);
   watch.begin(kRouter, 7, kBegin, kLatest, 0);
   watch.trouble(0, kRouter, kBegin);

@@ -194,7 +194,7 @@ TEST(RoutedSite, OnACalmDayEverythingArrives) {
 }
 
 // LNet allows circular routes; a site does not.
-TEST(RoutedSite, WhatComesThroughARouterTwiceIsNoticed) {
+TEST(RoutedSite, AMessageThatPassesARouterTwiceIsReported) {
   lnet::MessageHeader header{.source = lnet::Nid::of(lnet::NetType::kTcp, 0, 1),
                              .type = lnet::MessageType::kPut};
   header.set_area(lnet::PutArea{.ack_handle = {7, 1}});

@@ -129,7 +129,7 @@ TEST_P(SiteNoAllocation, MessagesCostTheHeapNothing) {
   (void)run_without_heap(site);
 }
 
-TEST_P(SiteNoAllocation, NeitherDoMessagesThatGoThroughRouters) {
+TEST_P(SiteNoAllocation, ForwardedMessagesCostTheHeapNothing) {
   Site site(busy_routed_site(GetParam()));
   const SiteReport report = run_without_heap(site);
   EXPECT_GT(report.wire.relayed, 5000U);

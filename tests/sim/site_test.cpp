@@ -126,7 +126,7 @@ TEST(Site, OnACalmDayEverythingThatIsNotTakenAwayArrives) {
   }
 }
 
-TEST(Site, WhoLostHealthHasItBackOrThatIsAViolation) {
+TEST(Site, LostHealthIsRestoredOrAViolation) {
   for (const bool heals : {true, false}) {
     const SiteConfig config = four_shards(NetKind::kTcp);
     Site site(config);

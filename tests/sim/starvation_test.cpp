@@ -133,7 +133,7 @@ TEST_F(Starvation, APeerThatReadsNoAnswersDoesNotKeepAnotherFromBeingAnswered) {
   EXPECT_GT(cause(Cause::kDroppedPeerShare), 0U) << "it never moves on";
 }
 
-TEST_F(Starvation, WhatItHeldComesBackWhenItsConnectionIsGivenUp) {
+TEST_F(Starvation, HeldRecordsReturnWhenTheConnectionCloses) {
   befriend();
   flood(1000);
   cluster.loop.run_for(std::chrono::minutes(3));

@@ -230,7 +230,7 @@ TEST_F(FaultEndpoint, ADelayedMessageIsOvertaken) {
   EXPECT_EQ(above.log, "m7:12 m7:10 ");
 }
 
-TEST_F(FaultEndpoint, NothingOfABufferComesAfterItsLastMessage) {
+TEST_F(FaultEndpoint, ABufferHasNoEventsAfterItsLastMessage) {
   plan({.fault = Fault::kDelay, .direction = Direction::kRx});
   message(10);
   message(12, true);

@@ -216,7 +216,7 @@ TEST_F(FaultStream, ASplitWriteOfManyPiecesIsCutAtItsLimit) {
   EXPECT_EQ(above.writable, 1U) << "the rest is asked for";
 }
 
-TEST_F(FaultStream, NothingToWriteIsNeverCutShort) {
+TEST_F(FaultStream, AnEmptyWriteIsNeverCutShort) {
   plan(first(Fault::kStall, Direction::kTx));
   EXPECT_EQ(write(""), 0U);
   EXPECT_EQ(applied(), 0U);

@@ -135,7 +135,7 @@ TEST_F(FaultVerbs, AFailureBreaksTheQueuePair) {
   EXPECT_EQ(below.log, "error ");
 }
 
-TEST_F(FaultVerbs, NothingEndsWellBehindAFailureUntilDrained) {
+TEST_F(FaultVerbs, NoRequestSucceedsAfterAFailureUntilDrained) {
   plan(Fault::kFail, Direction::kRx);
   complete(1);
   complete(2);

@@ -67,7 +67,7 @@ TEST_F(Lazy, ARunGrowsFromAShortPieceOverAnOldOne) {
   EXPECT_EQ(lazy->first_wrong(memory(0, 240), {5, 0, 240}), std::nullopt);
 }
 
-TEST_F(Lazy, WhatIsNotTheRightPayloadIsFound) {
+TEST_F(Lazy, WrongPayloadIsDetected) {
   const PatternRun right{5, 0, kMegabyte};
   lazy->fill(memory(0, kMegabyte), right);
   std::byte* const sink = arena.base + 4 * kMegabyte;

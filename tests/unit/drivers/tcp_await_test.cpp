@@ -13,7 +13,7 @@ namespace {
 
 using Id = TcpTable::Id;
 
-TEST_F(TcpRelays, WhatIsAwaitedIsToldOfOnceAllOfItIsThere) {
+TEST_F(TcpRelays, AwaitedPayloadIsReportedOnceComplete) {
   establish();
   const Bytes payload = pattern(300'000);
   const std::uint64_t reads = count_of(*device, Id::kReads);
@@ -65,7 +65,7 @@ TEST_F(TcpRelays, TheRestOfAPayloadWaitsFromWithinOnBytes) {
   EXPECT_EQ(joined(seen(source).bytes, fetched(source, payload.size() - 96)), payload);
 }
 
-TEST_F(TcpRelays, WhatIsThereAlreadyIsToldOfInTheNextPoll) {
+TEST_F(TcpRelays, PayloadThatHasArrivedIsReportedInTheNextPoll) {
   establish();
   const Bytes payload = pattern(10'000);
   device->pause_reading(source.id);
@@ -87,7 +87,7 @@ TEST_F(TcpRelays, WhatIsThereAlreadyIsToldOfInTheNextPoll) {
 
 // The last byte arrives after the readiness set reported room to write, before that event is
 // served. Its report about bytes is discarded: they have been fetched.
-TEST_F(TcpRelays, WhatIsFoundWhenThereIsRoomToWriteLeavesTheStreamHeard) {
+TEST_F(TcpRelays, BytesFoundByAWriteEventKeepTheStreamPolled) {
   listen({.send_buffer_bytes = 16'384});
   source = connect(65'536);
   target = connect();
@@ -141,7 +141,7 @@ TEST_F(TcpRelays, WhatIsFoundWhenThereIsRoomToWriteLeavesTheStreamHeard) {
   EXPECT_EQ(low_water(source), 1);
 }
 
-TEST_F(TcpRelays, WhoDoesNotPauseReadsOnAsEver) {
+TEST_F(TcpRelays, AUserThatDoesNotPauseKeepsReading) {
   establish();
   events.at_awaited = nullptr;
   const Bytes payload = pattern(100'000);
@@ -153,7 +153,7 @@ TEST_F(TcpRelays, WhoDoesNotPauseReadsOnAsEver) {
   EXPECT_EQ(low_water(source), 1);
 }
 
-TEST_F(TcpRelays, WhoLeavesWithMoreToReadIsHeardElsewhere) {
+TEST_F(TcpRelays, AStreamThatMovesWithUnreadBytesIsServedElsewhere) {
   establish();
   const Bytes payload = pattern(10'000);
   hold(payload);
@@ -216,7 +216,7 @@ TEST_F(TcpRelays, PatienceEndsForWhomNothingHasComeToo) {
 }
 
 // The system's default buffer is much smaller than this payload.
-TEST_F(TcpRelays, ALargePayloadIsMadeRoomForOrReadAsEver) {
+TEST_F(TcpRelays, ALargePayloadGetsRoomOrIsReadAsUsual) {
   establish();
   const Bytes payload = pattern(std::size_t{4} << 20U);
   ASSERT_TRUE(device->await(source.id, payload.size()));
@@ -232,7 +232,7 @@ TEST_F(TcpRelays, ALargePayloadIsMadeRoomForOrReadAsEver) {
   EXPECT_EQ(low_water(source), 1);
 }
 
-TEST_F(TcpRelays, WhatABufferOfAFixedSizeCannotHoldIsReadAsEver) {
+TEST_F(TcpRelays, PayloadBeyondAFixedBufferIsReadAsUsual) {
   establish({.receive_buffer_bytes = 16'384});
   const Bytes payload = pattern(300'000);
   for (unsigned round = 1; round <= 3; ++round) {
@@ -261,7 +261,7 @@ TEST_F(TcpRelays, AnUrgentByteIsNoReasonToHang) {
   EXPECT_EQ(seen(source).bytes, joined(payload, payload));
 }
 
-TEST_F(TcpRelays, NothingIsNotAwaited) {
+TEST_F(TcpRelays, AnEmptyPayloadIsNotAwaited) {
   establish();
   EXPECT_FALSE(device->await(source.id, 0));
   EXPECT_EQ(device->next_deadline(), Instant::max());

@@ -173,7 +173,7 @@ TEST(Coalescer, AMachineThatStandsStillDuringATrialDoesNotEndIt) {
   EXPECT_GT(coalescer.pause(), Duration{});
 }
 
-TEST(Coalescer, OneLuckyWindowBeforeATrialDoesNotEndIt) {
+TEST(Coalescer, ASingleFastWindowBeforeATrialDoesNotEndIt) {
   Coalescer coalescer;
   Load load(coalescer, 4096);
   const auto crowd = [](Instant, std::uint64_t served) { return served + 8; };

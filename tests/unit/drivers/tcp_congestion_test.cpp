@@ -41,7 +41,7 @@ TEST(TcpCongestion, TheSystemIsLeftAloneOrAskedByName) {
   EXPECT_EQ(chosen_by("reno"), "reno");
 }
 
-TEST(TcpCongestion, OneThatPacesIsOverruledByItself) {
+TEST(TcpCongestion, APacingSystemDefaultIsReplacedByCubic) {
   const std::string own = systems_own();
   const std::string chosen = chosen_by("auto");
   EXPECT_FALSE(chosen.starts_with("bbr"));
@@ -50,7 +50,7 @@ TEST(TcpCongestion, OneThatPacesIsOverruledByItself) {
   }
 }
 
-TEST(TcpCongestion, WhatTheSystemDoesNotHaveIsRefusedAtOnce) {
+TEST(TcpCongestion, UnavailableAlgorithmsAreRefusedAtOnce) {
   EXPECT_TRUE(try_congestion_control("auto").has_value());
   EXPECT_TRUE(try_congestion_control("system").has_value());
   EXPECT_TRUE(try_congestion_control("reno").has_value());

@@ -57,7 +57,7 @@ TEST_F(TcpDevicePlain, IdleConnectionsCostNoSystemCall) {
   EXPECT_EQ(count_of(*far, Id::kEmptyReads), 0U);
 }
 
-TEST_F(TcpDevicePlain, WhoSpeaksAloneIsReadDirectlyForAWhile) {
+TEST_F(TcpDevicePlain, TheOnlyActiveStreamIsReadDirectlyForAWhile) {
   establish();
   settle();
   EXPECT_EQ(write_some(*near, stream, 96), 96U);
@@ -84,7 +84,7 @@ TEST_F(TcpDevicePlain, WhoSpeaksAloneIsReadDirectlyForAWhile) {
   near->close(other, Errc::kShutdown);
 }
 
-TEST_F(TcpDevicePlain, WhoSpeaksAloneMayEndPauseOrMove) {
+TEST_F(TcpDevicePlain, TheOnlyActiveStreamMayEndPauseOrMove) {
   establish();
   for (unsigned round = 0; round < 3; ++round) {
     EXPECT_EQ(write_some(*near, stream, 96), 96U);
@@ -271,7 +271,7 @@ TEST_F(TcpDevicePlain, ADiscardedStreamEndsForThePeer) {
   EXPECT_TRUE(bench.run([this] { return near_events.closed == 1; }));
 }
 
-TEST_F(TcpDevicePlain, WhatWasReadIsAcknowledgedAtOnceOnDemand) {
+TEST_F(TcpDevicePlain, ReadBytesAreAcknowledgedAtOnceOnDemand) {
   establish();
   far->acknowledge_now(far_events.last);
   EXPECT_EQ(count_of(*far, Id::kQuickAcks), 1U);

@@ -187,7 +187,7 @@ TEST_F(TcpRelays, AStreamThatIsHeldCanBeClosed) {
   EXPECT_TRUE(seen(source).bytes.empty());
 }
 
-TEST_F(TcpRelays, WhatAClosedStreamHasLeftInThePipeGoesToNobody) {
+TEST_F(TcpRelays, BytesOfAClosedStreamInThePipeAreDiscarded) {
   listen({.send_buffer_bytes = 16'384});
   source = connect();
   target = connect(4096);

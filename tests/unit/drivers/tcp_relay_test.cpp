@@ -139,7 +139,7 @@ TEST_F(TcpRelays, ManySmallSegmentsAreRelayed) {
   EXPECT_EQ(target.received, joined(pattern(96), payload));
 }
 
-TEST_F(TcpRelays, WhatATargetWithoutRoomDoesNotTakeIsFetched) {
+TEST_F(TcpRelays, PayloadWithoutRoomAtTheTargetIsFetched) {
   listen({.send_buffer_bytes = 16'384});
   source = connect();
   target = connect(4096);
@@ -196,7 +196,7 @@ TEST_F(TcpRelays, AHeadThatIsNotTakenWholeLeavesThePayloadAlone) {
 }
 
 // More is requested than was awaited: it emulates a system that does not return all of its bytes.
-TEST_F(TcpRelays, ATargetThatHadRoomIsToldSoAtOnce) {
+TEST_F(TcpRelays, RoomAtTheTargetIsReportedAtOnce) {
   establish();
   const Bytes payload = pattern(1000);
   hold(payload);
@@ -210,7 +210,7 @@ TEST_F(TcpRelays, ATargetThatHadRoomIsToldSoAtOnce) {
   EXPECT_EQ(target.received, joined(payload, payload));
 }
 
-TEST_F(TcpRelays, WhateverTheSizesNothingIsLostOrSwapped) {
+TEST_F(TcpRelays, WithAnySizesNothingIsLostOrSwapped) {
   listen({.send_buffer_bytes = 100'000});
   source = connect();
   target = connect();

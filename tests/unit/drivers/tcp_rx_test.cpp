@@ -101,7 +101,7 @@ TEST(TcpRx, SmallPayloadsAreStagedByTheDozen) {
   EXPECT_EQ(staged_of(4096, 20), std::size_t{64} * 1024);
 }
 
-TEST(TcpRx, OfLargePayloadsLittleIsStaged) {
+TEST(TcpRx, LittleOfLargePayloadsIsStaged) {
   EXPECT_EQ(staged_of(150'000, 2), TcpRx::kStagedOfBulk);
 }
 

@@ -63,7 +63,7 @@ TEST(PinPlan, PackedSpreadAndPairs) {
   EXPECT_EQ(plan.placements[3].cpus(), (Cpus{0, 1, 8, 9}));
 }
 
-TEST(PinPlan, WhatDoesNotExistHereIsLeftOutWithItsReason) {
+TEST(PinPlan, UnavailablePlacementsAreOmittedWithAReason) {
   const Plan plan =
       plan_of("factors: {cores: ['0', '99'], governor: [keep, powersave], memory: [local, 7]}\n");
   EXPECT_EQ(plan.placements.size(), 1U);

@@ -97,7 +97,7 @@ TEST(PinReport, ThePageHasEverythingAndLoadsNothing) {
   EXPECT_EQ(json_of(results, analysis)["aims"]["throughput"]["placements"].size(), 4U);
 }
 
-TEST(PinReport, NothingMeasuredIsNoCrash) {
+TEST(PinReport, ReportsWithoutMeasurementsDoNotCrash) {
   const Results results = results_of(kSweep);
   const Analysis analysis = analyse(results, kResamples);
   EXPECT_TRUE(analysis.aims.empty());

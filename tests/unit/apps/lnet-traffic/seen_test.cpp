@@ -10,7 +10,7 @@
 namespace plnet::traffic::seen_test {
 namespace {
 
-TEST(Seen, KnowsWhatHasComeBefore) {
+TEST(Seen, RemembersEarlierNumbers) {
   const auto seen = std::make_unique<Seen>();
   EXPECT_EQ(seen->note(1, 0), Seen::Verdict::kFirst);
   EXPECT_EQ(seen->note(1, 1), Seen::Verdict::kFirst);
@@ -20,7 +20,7 @@ TEST(Seen, KnowsWhatHasComeBefore) {
   EXPECT_EQ(seen->note(1, Seen::kKept), Seen::Verdict::kAgain);
 }
 
-TEST(Seen, SaysWhenThereAreMoreRunsThanItKeepsApart) {
+TEST(Seen, ReportsMoreRunsThanItCanHold) {
   const auto seen = std::make_unique<Seen>();
   for (std::uint64_t run = 1; run <= Seen::kRunsMax; ++run)
     EXPECT_EQ(seen->note(run, 5), Seen::Verdict::kFirst);

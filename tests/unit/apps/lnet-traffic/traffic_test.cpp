@@ -116,7 +116,7 @@ TEST_F(TrafficOnOneNode, EveryOperationIsAnsweredAndEveryByteRight) {
   }
 }
 
-TEST_F(TrafficOnOneNode, WhatWasAnsweredTellsHowLongItTook) {
+TEST_F(TrafficOnOneNode, AnswersHaveDurations) {
   ASSERT_TRUE(target_->lay_open(node_->shard(0)));
   Source source = this->source(500, 50);
   run(source);
@@ -129,7 +129,7 @@ TEST_F(TrafficOnOneNode, WhatWasAnsweredTellsHowLongItTook) {
   EXPECT_LT(pace.seconds(), 10.0);
 }
 
-TEST_F(TrafficOnOneNode, WhatFailedHasNoPace) {
+TEST_F(TrafficOnOneNode, FailedOperationsHaveNoDuration) {
   Source source = this->source(4, 100);
   for (int turns = 0; turns < 100; ++turns)
     turn(&source);
@@ -141,7 +141,7 @@ TEST_F(TrafficOnOneNode, WhatFailedHasNoPace) {
   EXPECT_EQ(source.pace().report().seconds(), 0.0);
 }
 
-TEST_F(TrafficOnOneNode, AReplyWithOtherBytesIsNoticed) {
+TEST_F(TrafficOnOneNode, AReplyWithWrongBytesIsDetected) {
   ASSERT_TRUE(target_->lay_open(node_->shard(0)));
   std::vector<std::byte> other(kBytesMax);
   Source source({.targets = {self_}, .operations = 20, .bytes_max = 4096, .get_percent = 100},
@@ -150,7 +150,7 @@ TEST_F(TrafficOnOneNode, AReplyWithOtherBytesIsNoticed) {
   EXPECT_GT(count(TrafficId::kWrong), 0U);
 }
 
-TEST_F(TrafficOnOneNode, WhatComesTwiceOrWithOtherBytesOrLengthIsNoticed) {
+TEST_F(TrafficOnOneNode, DuplicatesAndWrongContentsAreDetected) {
   ASSERT_TRUE(target_->lay_open(node_->shard(0)));
   put({.sequence = 1, .length = 100}, 1, 100);
   EXPECT_EQ(count(TrafficId::kDelivered), 1U);
@@ -164,7 +164,7 @@ TEST_F(TrafficOnOneNode, WhatComesTwiceOrWithOtherBytesOrLengthIsNoticed) {
   EXPECT_EQ(count(TrafficId::kDelivered), 4U);
 }
 
-TEST_F(TrafficOnOneNode, WhatNobodyAnswersFailsWhenItsTimeIsOver) {
+TEST_F(TrafficOnOneNode, UnansweredOperationsTimeOut) {
   Source source = this->source(4, 100);  // GETs from a portal without buffers
   for (int turns = 0; turns < 100; ++turns)
     turn(&source);
@@ -180,7 +180,7 @@ TEST_F(TrafficOnOneNode, WhatNobodyAnswersFailsWhenItsTimeIsOver) {
 }
 
 // The last network is removed together with its unsent messages.
-TEST_F(TrafficOnOneNode, WhatFailsBecauseLnetGoesDownIsAbandoned) {
+TEST_F(TrafficOnOneNode, OperationsFailingAtShutdownAreAbandoned) {
   bool goes_down = false;
   Source source({.targets = {self_},
                  .operations = 4,
@@ -204,7 +204,7 @@ TEST_F(TrafficOnOneNode, WhatFailsBecauseLnetGoesDownIsAbandoned) {
   EXPECT_EQ(count(TrafficId::kUnderWay), 0U);
 }
 
-TEST_F(TrafficOnOneNode, WhatWasUnderWayWhenLnetWentIsAbandoned) {
+TEST_F(TrafficOnOneNode, OperationsInFlightAtShutdownAreAbandoned) {
   Source source = this->source(0, 100);
   for (int turns = 0; turns < 10; ++turns)
     turn(&source);

@@ -105,7 +105,7 @@ TEST_F(DebugCommands, ALineAboutAPeer) {
   EXPECT_TRUE(err.contains("expected an IPv4 or IPv6 address")) << err;
 }
 
-TEST_F(DebugCommands, WhatAListOfNidsMeans) {
+TEST_F(DebugCommands, ListsOfNids) {
   EXPECT_EQ(run("debug nidlist 10.0.0.[1-8/2]@tcp,*@o2ib1"), 0) << err;
   EXPECT_EQ(out, "nidlist parsed to: 10.0.0.[1-8/2]@tcp *@o2ib1\n");
   EXPECT_EQ(run("debug nidlist 10.0.0.[1-8/2]@tcp 10.0.0.3@tcp"), 0) << err;
@@ -118,7 +118,7 @@ TEST_F(DebugCommands, WhatAListOfNidsMeans) {
   EXPECT_EQ(run("debug nidlist"), kInvalidStatus);
 }
 
-TEST_F(DebugCommands, WhatTheKernelsToolDoesToLinuxIsLeftAlone) {
+TEST_F(DebugCommands, CommandsForTheLinuxKernelAreIgnored) {
   EXPECT_EQ(run("setup-mrrouting"), 0);
   EXPECT_EQ(out, "");
   EXPECT_TRUE(err.starts_with("setup-mrrouting: nothing is changed: ")) << err;

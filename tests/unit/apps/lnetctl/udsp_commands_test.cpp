@@ -69,7 +69,7 @@ TEST_F(UdspCommands, PoliciesGoOneByOneOrAllTogether) {
   EXPECT_TRUE(lnet_.node.udsps.empty());
 }
 
-TEST_F(UdspCommands, WhatNoPolicyCanBeAboutIsRefused) {
+TEST_F(UdspCommands, ImpossiblePoliciesAreRefused) {
   EXPECT_EQ(run("udsp add"), kMissingStatus);
   EXPECT_TRUE(err.starts_with("add:\n    - udsp:\n          errno: -14\n")) << err;
   EXPECT_EQ(run("udsp add --src tcp --rte tcp1"), kInvalidStatus);

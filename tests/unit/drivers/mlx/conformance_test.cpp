@@ -132,7 +132,7 @@ TEST_F(MlxVerbs, ConnectToNowhereFails) {
 
 // Writes in progress when the sink is cancelled must have ended when the queue pair of the sink has
 // drained.
-TEST_F(MlxVerbs, NothingIsWrittenAfterTheDrain) {
+TEST_F(MlxVerbs, NoWriteLandsAfterTheDrain) {
   for (const unsigned polls : {0U, 3U, 9U}) {
     SCOPED_TRACE(polls);
     MlxBench bench;

@@ -58,7 +58,7 @@ TEST_F(OfiClaim, OneOwnerAtATime) {
   EXPECT_EQ(life_at(place), 2U);
 }
 
-TEST_F(OfiClaim, WhatAKilledOwnerLeftIsRemoved) {
+TEST_F(OfiClaim, LeftoversOfAKilledOwnerAreRemoved) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

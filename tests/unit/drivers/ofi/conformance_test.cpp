@@ -303,7 +303,7 @@ TEST_P(OfiConformance, StrangersMakeRoomForEachOther) {
 
 // No receiver matched the data, so the peer counts as absent. A refusal of the peer itself arrives
 // in a record.
-TEST(OfiErrors, WhereNobodyListensNobodyIs) {
+TEST(OfiErrors, ARefusedConnectionIsNoRoute) {
   EXPECT_EQ(errc_of(-FI_ECONNREFUSED), Errc::kNoRoute);
   EXPECT_EQ(errc_of(FI_EHOSTUNREACH), Errc::kNoRoute);
   EXPECT_EQ(errc_of(FI_ETIMEDOUT), Errc::kTimedOut);

@@ -48,7 +48,7 @@ TEST(Doorbell, TheSleeperFencesForBothAfterItIsArmedAndWhoRingsNever) {
   EXPECT_EQ(bell.fences, 1);
 }
 
-TEST(Doorbell, WhereEachSideFencesNobodyIsInterrupted) {
+TEST(Doorbell, FencesOnBothSidesInterruptNoThread) {
   CountingDoorbell bell;
   EXPECT_EQ(bell.fenced_by(), Doorbell::FencedBy::kEachSide);
   EXPECT_TRUE(bell.arm());
@@ -69,7 +69,7 @@ TEST(Doorbell, AFenceThatFailsMeansNoSleepAndNobodyRings) {
   EXPECT_EQ(bell.woken, 1);
 }
 
-TEST(Doorbell, WhoIsArmedForGoodNeedsNoFence) {
+TEST(Doorbell, APermanentlyArmedDoorbellNeedsNoFence) {
   CountingDoorbell bell(Doorbell::FencedBy::kSleeper);
   bell.arm_for_good();
   EXPECT_EQ(bell.fences, 0);

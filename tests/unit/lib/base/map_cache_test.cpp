@@ -74,7 +74,7 @@ struct Rig {
   MapCache cache{arenas, device};
 };
 
-TEST(MapCache, WhatWasMappedIsFoundAgain) {
+TEST(MapCache, EarlierMappingsAreFoundAgain) {
   Rig rig;
   const auto first = rig.cache.take(rig.block(3), Use::kOwn);
   const auto again = rig.cache.take({{rig.arena, 6 * kBlock + 77}, 1U << 20U}, Use::kOpen);
@@ -105,7 +105,7 @@ TEST(MapCache, TheLeastRecentlyUsedGoesFirst) {
   EXPECT_EQ(rig.device.there.size(), 4U);
 }
 
-TEST(MapCache, WhatIsInUseIsNeverEvicted) {
+TEST(MapCache, MappingsInUseAreNeverEvicted) {
   Rig rig;
   std::array<std::uint32_t, 4> held{};
   for (std::uint64_t i = 0; i < held.size(); ++i)

@@ -115,7 +115,7 @@ TEST(Pool, RandomTakesAndGivesNeverLendTwice) {
   }
 }
 
-TEST(PoolDeathTest, WhatWasNotLentIsNotTakenBack) {
+TEST(PoolDeathTest, ForeignObjectsAreNotAccepted) {
   Pool<Thing> pool(2);
   Pool<Thing> other(2);
   Thing* thing = pool.take();

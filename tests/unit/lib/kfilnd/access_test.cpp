@@ -48,7 +48,7 @@ TEST(KfilndAccess, AForbiddenStrangerIsNotAnswered) {
   node.expect_clean();
 }
 
-TEST(KfilndAccess, NorIsItGreetedForAMessageThatItSendsBefore) {
+TEST(KfilndAccess, AForbiddenPeerIsNotGreetedForItsMessage) {
   Gate gate({1});
   ScriptedNode node({.gate = &gate});
   node.arrive(put_of(1));
@@ -60,7 +60,7 @@ TEST(KfilndAccess, NorIsItGreetedForAMessageThatItSendsBefore) {
 }
 
 // The peer greets us before it can answer our message.
-TEST(KfilndAccess, WhomWeSeekOutIsNotJudged) {
+TEST(KfilndAccess, PeersThatWeGreetAreNotJudged) {
   Gate gate({1});
   ScriptedNode node({.gate = &gate});
   node.put(100);
@@ -75,7 +75,7 @@ TEST(KfilndAccess, WhomWeSeekOutIsNotJudged) {
   node.expect_clean();
 }
 
-TEST(KfilndAccess, WhoBeginsAnewOrComesBackIntroducesItselfAgain) {
+TEST(KfilndAccess, RestartedAndReturningPeersAreJudgedAgain) {
   Gate gate({});
   ScriptedNode node({.gate = &gate});
   node.meet(1, 2, 77);
@@ -110,7 +110,7 @@ TEST(KfilndAccess, AnAnswerThatNobodyAskedForIntroducesItsSender) {
   EXPECT_EQ(node.count(LndId::kRefusedAccess), 1U);
 }
 
-TEST(KfilndAccess, WhoHasToWaitIsJudgedOnce) {
+TEST(KfilndAccess, WaitingPeersAreJudgedOnce) {
   Gate gate({1, 40});
   ScriptedNode node({.peers_max = 64, .gate = &gate});
   for (unsigned i = 1; i <= 40; ++i)

@@ -52,7 +52,7 @@ std::uint64_t failures(ContextSite& site) {
   return sum;
 }
 
-TEST(KfilndContexts, NothingIsLostAndEachPeerIsAtHome) {
+TEST(KfilndContexts, MessagesArriveAndEachPeerIsAtHome) {
   std::uint64_t handed_over = 0;
   for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimShape shape = seed % 2 == 0 ? SimShape::rough() : SimShape::calm();

@@ -137,7 +137,7 @@ TEST(KfilndContext, TheHomeTellsWhereItIs) {
   EXPECT_EQ(site.sends(), 0U) << "one at a time";
 }
 
-TEST(KfilndContext, WhoHasNoHomeYetWaitsInItsBuffer) {
+TEST(KfilndContext, MessagesOfPeersWithoutHomeWaitInTheBuffer) {
   Site site;
   site.homes.moved.clear();
   site.homes.misses = 3;
@@ -153,7 +153,7 @@ TEST(KfilndContext, WhoHasNoHomeYetWaitsInItsBuffer) {
   EXPECT_NE(site.node.lnd->next_deadline(), Instant::min());
 }
 
-TEST(KfilndContext, WhoGetsNoHomeIsDropped) {
+TEST(KfilndContext, MessagesOfPeersThatGetNoHomeAreDropped) {
   Site site;
   site.homes.refused[nid_of(1).address32()] = Errc::kNoMemory;
   site.homes.refused[nid_of(2).address32()] = Errc::kAgain;

@@ -39,7 +39,7 @@ TEST_F(KfilndCore, PutsAndGetsOfEverySize) {
   });
 }
 
-TEST_F(KfilndCore, NobodyWantsThem) {
+TEST_F(KfilndCore, UnmatchedMessages) {
   build(3, SimShape::calm());
   a().get(b().nid, 99, 65536);
   a().put(b().nid, 98, 65536, false);
@@ -73,7 +73,7 @@ TEST_F(KfilndCore, ARuleOfAccessKeepsAStrangerOut) {
   }
 }
 
-TEST_F(KfilndCore, WhomANodeSeeksOutItselfNoRuleJudges) {
+TEST_F(KfilndCore, AccessRulesDoNotApplyToPeersThatWeGreet) {
   for (const unsigned contexts : {1U, 2U, 3U}) {
     build(6, SimShape::calm(), {{}, {.contexts = contexts}});
     b().node().coordinator().set_access({{no_connections_of_a()}});

@@ -53,7 +53,7 @@ TEST_F(KfilndGreetings, WaitForOthersAndAreNotFailures) {
   EXPECT_EQ(node.count(LndId::kHellosSent), 3U);
 }
 
-TEST_F(KfilndGreetings, WhoHasNotAnsweredKeepsNobodyWaiting) {
+TEST_F(KfilndGreetings, SilentPeersDoNotDelayOthers) {
   node.put(100, 1);
   fail(greeting(1));
   node.put(100, 2);
@@ -66,7 +66,7 @@ TEST_F(KfilndGreetings, WhoHasNotAnsweredKeepsNobodyWaiting) {
   EXPECT_EQ(node.completions(), 4U);
 }
 
-TEST_F(KfilndGreetings, WhoHasJustWrittenGoesFirst) {
+TEST_F(KfilndGreetings, TheLatestSenderIsGreetedFirst) {
   node.put(100, 1);
   const auto first = greeting(1);
   node.put(100, 2);
@@ -84,7 +84,7 @@ TEST_F(KfilndGreetings, WhoHasJustWrittenGoesFirst) {
 }
 
 // Neither peer is in the list of waiting peers any more.
-TEST_F(KfilndGreetings, WhoAnswersUnaskedOrIsForgottenIsNotGreeted) {
+TEST_F(KfilndGreetings, AnsweringAndForgottenPeersAreNotGreeted) {
   node.put(100, 1);
   const auto first = greeting(1);
   node.put(100, 2);

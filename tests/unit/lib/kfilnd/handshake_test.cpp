@@ -85,7 +85,7 @@ TEST(KfilndHello, ALostResponseIsAskedForAgainAfterTheTimeout) {
   EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloRequest));
 }
 
-TEST(KfilndHello, WhenTheHandshakeFailsWhatWaitsIsCancelled) {
+TEST(KfilndHello, WaitingMessagesEndWithAFailedHandshake) {
   ScriptedNode node;
   node.put(100);
   node.put(kBulkBytes);
@@ -119,7 +119,7 @@ TEST(KfilndHello, VersionOnePeer) {
   node.expect_clean();
 }
 
-TEST(KfilndHello, WhatIsNoHelloIsDropped) {
+TEST(KfilndHello, MessagesOtherThanHelloAreDropped) {
   ScriptedNode node;
   for (const Hello& bad : {Hello{.rx_count = 0}, Hello{.version = 0}, Hello{.rx_base = 300}})
     node.hello(Kind::kHelloRequest, bad);
@@ -373,7 +373,7 @@ TEST(KfilndLink, AnAddressThatIsNotOursIsFatal) {
   EXPECT_EQ(node.core->interface_states(), (std::vector{kUp, kFatal, kFatal}));
 }
 
-TEST(KfilndLink, OneThatBouncesHasToStayUpBeforeItCounts) {
+TEST(KfilndLink, AFlappingLinkCountsAfterItStayedUp) {
   ScriptedNode node;
   using enum lnet::InterfaceState;
   const auto told = [&] { return node.core->interface_states().size(); };
@@ -398,7 +398,7 @@ TEST(KfilndLink, OneThatBouncesHasToStayUpBeforeItCounts) {
   EXPECT_EQ(node.core->interface_states().back(), kFatal) << "that is told at once";
 }
 
-TEST(KfilndLink, OneThatBouncesToAnotherAddressIsFatalAtOnce) {
+TEST(KfilndLink, ALinkThatReturnsWithAnotherAddressIsFatalAtOnce) {
   ScriptedNode node;
   node.turn(seconds(1));
   for (std::size_t fall = 0; fall < LinkHold::kFalls; ++fall) {
@@ -412,7 +412,7 @@ TEST(KfilndLink, OneThatBouncesToAnotherAddressIsFatalAtOnce) {
 }
 
 // The interface goes down, comes up with another address, moves once more, and returns.
-TEST(KfilndLink, TheNidThatGoesWithAnotherAddress) {
+TEST(KfilndLink, TheNidOfAnotherAddress) {
   ScriptedNode node;
   EXPECT_EQ(node.lnd->moved_to(), std::nullopt);
   node.put(100, 2);  // waits for a handshake

@@ -162,7 +162,7 @@ TEST(KfilndKeys, SixtyFiveThousandTransfers) {
   EXPECT_EQ(node.count(LndId::kNoKey), 1U);
 }
 
-TEST(KfilndSizes, WhatGoesInlineAndWhatDoesNot) {
+TEST(KfilndSizes, LimitsOfInlineMessages) {
   ScriptedNode node;
   node.meet();
   for (const std::uint32_t size : {0U, 1U, 3996U, 3997U, 4096U, 1U << 20U}) {
@@ -224,7 +224,7 @@ TEST(KfilndChecksums, WrittenAndLookedAtIfAsked) {
   EXPECT_NE(common.checksum, 0U);
 }
 
-TEST(KfilndSessionKeys, NoneOfTheRecentPastComesBack) {
+TEST(KfilndSessionKeys, RecentKeysAreNotReused) {
   ScriptedEndpoint endpoint;
   PeerCache peers(4, 0xfffe, endpoint);
   const Instant now{};
@@ -244,7 +244,7 @@ TEST(KfilndSessionKeys, NoneOfTheRecentPastComesBack) {
 }
 
 // A tag contains only 16 bits of a session key.
-TEST(KfilndSessionKeys, NoneThatALivePeerHas) {
+TEST(KfilndSessionKeys, KeysOfLivePeersAreNotReused) {
   ScriptedEndpoint endpoint;
   PeerCache peers(4, 5, endpoint);
   const Instant now{};
@@ -372,7 +372,7 @@ TEST(KfilndTunables, TrafficClasses) {
   EXPECT_EQ(node.lnd->interface_facts().auth_key, 255);
 }
 
-TEST(KfilndFacts, OfPeers) {
+TEST(KfilndFacts, PeerReports) {
   ScriptedNode node;
   node.meet();
   node.turn(seconds(3));

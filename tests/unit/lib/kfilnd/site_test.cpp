@@ -48,7 +48,7 @@ std::uint64_t failures(KfiSite& site) {
   return sum;
 }
 
-TEST(KfilndSite, NothingIsLostOnARoughNetwork) {
+TEST(KfilndSite, MessagesArriveOnARoughNetwork) {
   for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimShape shape = seed % 2 == 0 ? SimShape::rough() : SimShape::calm();
     shape.endpoint.retries_max = 10000;

@@ -96,7 +96,7 @@ TEST_F(TargetRows, OperationsThatAreRefusedFirst) {
   EXPECT_EQ(node.core->tally().puts, 1U);
 }
 
-TEST_F(TargetRows, NothingWanted) {
+TEST_F(TargetRows, EmptyTransfers) {
   bulk_arrives(Kind::kBulkPut, 2, 0);
   const auto answer = node.endpoint.take(Call::kAnswer);
   EXPECT_EQ(answer.data, 0U);

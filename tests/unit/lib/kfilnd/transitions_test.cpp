@@ -251,7 +251,7 @@ TEST_F(Rows, BufferFailsBeforeTheRequestIsSent) {
 }
 
 // A Cassini does not tell whether the peer failed; other drivers do.
-TEST_F(Rows, WhoIsBlamedForABufferThatFails) {
+TEST_F(Rows, HealthAfterAFailedBuffer) {
   struct Case {
     Errc cause;
     Health health;
@@ -297,7 +297,7 @@ TEST_F(Rows, TransferDoneAndThenTheSendFails) {
   EXPECT_EQ(node.state(), PeerState::kStale);
 }
 
-TEST_F(Rows, NobodyAnswers) {
+TEST_F(Rows, ASilentPeer) {
   const Bulk bulk = begin();
   node.done(kSent, bulk.request);
   node.turn(std::chrono::seconds(124));

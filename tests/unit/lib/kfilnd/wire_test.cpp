@@ -153,7 +153,7 @@ TEST(KfilndWire, ChecksumIsLookedAtOnlyIfThereIsOneAndWeWant) {
   EXPECT_EQ(refusal_of(bytes), std::nullopt);
 }
 
-TEST(KfilndWire, OfTheSessionKeyTheLowHalfIsLeft) {
+TEST(KfilndWire, TagsContainTheLowHalfOfTheSessionKey) {
   EXPECT_EQ(tag_of(0x0001'2345, 0x6789), 0x2345'6789U);
   EXPECT_EQ(tag_of(0x0002'2345, 0x6789), tag_of(0x0001'2345, 0x6789));
 }

@@ -142,7 +142,7 @@ TEST(KfilndVectors, Tags) {
   EXPECT_GT(seen, 20U);
 }
 
-TEST(KfilndVectors, WhatIsSaidInsteadOfData) {
+TEST(KfilndVectors, StatusInPlaceOfData) {
   std::size_t seen = 0;
   for (const Json& vector : messages("skip_data")) {
     SCOPED_TRACE(vectors::name(vector));

@@ -97,7 +97,7 @@ TEST(NidText, UnknownTypesBothWays) {
   mistake("@<77:1>");
 }
 
-TEST(NidText, WhatAKnownTypeCannotSayIsPrintedRaw) {
+TEST(NidText, AddressesInvalidForTheirTypeArePrintedRaw) {
   Nid odd = Nid::of(NetType::kO2ib, 1, 0x0a000001);
   odd.size = Nid::kLargeSize;
   EXPECT_EQ(text_of(odd), "a000001:0:0:0@<5:1>");

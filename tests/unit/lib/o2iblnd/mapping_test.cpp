@@ -118,7 +118,7 @@ TEST(O2iblndMapping, PiecesThatLieNearHaveOneKey) {
   node.driver.release(sink->mapping);
 }
 
-TEST(O2iblndMapping, NothingIsHeldAfterAFailure) {
+TEST(O2iblndMapping, NoMappingIsHeldAfterAFailure) {
   ScriptedNode node;
   const std::array far{Fragment{{0, 0}, 1000}, Fragment{{0, 5U << 20U}, 500}};
   Bytes message(kMessageBytes);

@@ -65,7 +65,7 @@ TEST(O2iblndSite, UnequalQueueDepthsMeet) {
   site.expect_no_breach();
 }
 
-TEST(O2iblndSite, NobodyListens) {
+TEST(O2iblndSite, PeersWithoutListener) {
   O2ibSite site(1, SimShape::calm(), 2, {});
   site.kill(1);
   site[0].core().put(nid_of(1), 10, false);

@@ -105,7 +105,7 @@ TEST(DataPattern, TheFirstOfSeveralIsNamed) {
   EXPECT_EQ(first_wrong_word(buffer.bytes(), Check::kFull, 0, kDataMagic), 30'000U);
 }
 
-TEST(DataPattern, NothingIsWrittenOrLookedAtWithoutACheck) {
+TEST(DataPattern, WithoutACheckDataIsNeitherWrittenNorRead) {
   Buffer buffer(8192);
   for (const auto check : {Check::kNone, Check::kDiscard, static_cast<Check>(9)}) {
     fill_data(buffer.bytes(), check, 0, kDataMagic);

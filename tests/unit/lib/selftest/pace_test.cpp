@@ -107,7 +107,7 @@ class PaceOfManyUnits : public PaceTest {
 };
 
 // A turn starts at most a burst of them, which is not a lack of units.
-TEST_F(PaceOfManyUnits, WhatWaitsForTheNextTurnHasFoundAUnit) {
+TEST_F(PaceOfManyUnits, RequestsWaitingForTheNextTurnHaveAUnit) {
   begin_paced(10'000, kMany);
   settle(10'000);
   const auto begun = counted(PaceCount::kBegun);
@@ -120,7 +120,7 @@ TEST_F(PaceOfManyUnits, WhatWaitsForTheNextTurnHasFoundAUnit) {
   settle(5000);
 }
 
-TEST_F(PaceTest, WhatFindsNoUnitForTooLongNeverBegins) {
+TEST_F(PaceTest, RequestsWithoutAUnitForTooLongNeverBegin) {
   begin();
   hosts[1]->server.close();
   settle();

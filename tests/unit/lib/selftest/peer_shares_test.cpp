@@ -19,7 +19,7 @@ lnet::Nid nid(unsigned number) {
   return lnet::Nid::of(lnet::NetType::kTcp, 0, number);
 }
 
-TEST(SelftestShares, OnePeerMayHaveMostAndOthersFindSomething) {
+TEST(SelftestShares, APeerMayHaveMostAndOthersFindSome) {
   PeerShares<Waiting> shares(32, 8);
   unsigned held = 0;
   while (shares.take(nid(1)))
@@ -30,7 +30,7 @@ TEST(SelftestShares, OnePeerMayHaveMostAndOthersFindSomething) {
   EXPECT_FALSE(shares.any_waits());
 }
 
-TEST(SelftestShares, OnePeerMayHaveAllOfAFew) {
+TEST(SelftestShares, APeerMayHaveAllOfAFew) {
   for (std::size_t capacity = 1; capacity <= 4; ++capacity) {
     PeerShares<Waiting> shares(capacity, 8);
     for (std::size_t i = 0; i < capacity; ++i)

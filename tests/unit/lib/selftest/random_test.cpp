@@ -84,7 +84,7 @@ class RandomSession final : public ConsoleSite {
 
 class RandomTest : public testing::TestWithParam<Wire> {};
 
-TEST_P(RandomTest, NothingIsLeftBehind) {
+TEST_P(RandomTest, AllResourcesReturn) {
   std::uint64_t received = 0;
   std::uint64_t dropped = 0;
   for (std::uint64_t seed = 1; seed <= mocks::seeds_of(25); ++seed) {

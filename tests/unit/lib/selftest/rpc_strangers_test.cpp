@@ -12,7 +12,7 @@ namespace {
 
 class RpcStrangers : public RpcTest {};
 
-TEST_P(RpcStrangers, WhatIsNoRequestIsDropped) {
+TEST_P(RpcStrangers, InvalidRequestsAreDropped) {
   server.responder.open();
   RawPeer stranger(nodes, 0);
   const auto bits = static_cast<std::uint64_t>(Service::kPing);

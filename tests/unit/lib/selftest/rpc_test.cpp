@@ -47,7 +47,7 @@ TEST_P(RpcTest, BulkDataGoesBothWays) {
   expect_clean();
 }
 
-TEST_P(RpcTest, WhoRefusesMovesNoData) {
+TEST_P(RpcTest, ARefusalMovesNoData) {
   server.responder.open();
   server.serve = Serve::kRefuse;
   brw(BulkOperation::kRead);
@@ -178,7 +178,7 @@ TEST_P(RpcTest, AServerDoesNotWaitForDataThatItCouldNotAskFor) {
   EXPECT_EQ(nodes.descriptors(1), server.responder.posted_buffers());
 }
 
-TEST_P(RpcTest, WhatAClientHasGivenUpEndsWithTheServerAsWell) {
+TEST_P(RpcTest, AbortedRpcsEndOnTheServerAsWell) {
   server.responder.open();
   server.serve = Serve::kHold;
   ping(1);
@@ -199,7 +199,7 @@ TEST_P(RpcTest, WhatAClientHasGivenUpEndsWithTheServerAsWell) {
   expect_clean();
 }
 
-TEST_P(RpcTest, WhoIsNotThereIsReported) {
+TEST_P(RpcTest, AbsentServersAreReported) {
   ping(1, 7);
   settle();
   pass(seconds(200));
@@ -208,7 +208,7 @@ TEST_P(RpcTest, WhoIsNotThereIsReported) {
   expect_clean();
 }
 
-TEST_P(RpcTest, NobodyInParticularCannotBeAsked) {
+TEST_P(RpcTest, WildcardTargetsAreInvalid) {
   server.responder.open();
   const lnet::ProcessId one = nodes.id(1);
   for (const lnet::ProcessId& target :

@@ -48,7 +48,7 @@ TEST_F(SessionTest, MadeTwiceIsRemovedTwice) {
   EXPECT_EQ(debug().status, Status::kNoSession);
 }
 
-TEST_F(SessionTest, OfAnotherConsoleOnlyGoesByForce) {
+TEST_F(SessionTest, SessionsOfOtherConsolesEndByForceOnly) {
   make_session(1, session);
   const auto busy = make_session(1, other);
   EXPECT_EQ(busy.status, Status::kBusy);
@@ -125,7 +125,7 @@ TEST_F(SessionTest, StatCountsFromItsBeginning) {
   EXPECT_EQ(second.lnet.send_length - first.lnet.send_length, kMessageBytes);
 }
 
-TEST_F(SessionTest, NobodyJoinsANode) {
+TEST_F(SessionTest, JoinRequestsToANodeAreRefused) {
   make_session(1, session);
   const auto reply =
       call<JoinReply>(1, Service::kJoin, JoinRequest{.session = session, .group = name_from("g")});

@@ -34,7 +34,7 @@ class SocklndAcceptor : public testing::Test {
   std::unique_ptr<TcpSite> site;
 };
 
-TEST_F(SocklndAcceptor, WhatItRefusesWithoutAWordAndWhatItAnswers) {
+TEST_F(SocklndAcceptor, SilentRefusalsAndAnsweredOnes) {
   const Bytes ours = request_to(nid_of(0));
   const Bytes answer = lnet::vectors::from_hex("0071ceac010000000000000000000000");
   EXPECT_EQ(refused(lnet::vectors::from_hex("47455420"), AcceptorId::kRefusedMagic), Bytes{});
@@ -55,7 +55,7 @@ TEST_F(SocklndAcceptor, WhatItRefusesWithoutAWordAndWhatItAnswers) {
   EXPECT_EQ(refused({}, AcceptorId::kRefusedPort, false), Bytes{});
 }
 
-TEST_F(SocklndAcceptor, WhoMayNotConnectIsShownTheDoorAfterItsHello) {
+TEST_F(SocklndAcceptor, ForbiddenPeersAreClosedAfterTheirHello) {
   start({.shut_out = nid_of(1)});
   const Bytes bytes = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));
   EXPECT_EQ(refused(bytes, AcceptorId::kRefusedAccess), Bytes{});
@@ -78,7 +78,7 @@ TEST_F(SocklndAcceptor, AnUnknownVersionIsToldOurs) {
   }
 }
 
-TEST_F(SocklndAcceptor, WhoeverSpeaksOnBeforeOurAnswerIsShownTheDoor) {
+TEST_F(SocklndAcceptor, PeersThatSendBeforeOurAnswerAreClosed) {
   Bytes bytes = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));
   bytes.push_back(std::byte{0xc0});
   EXPECT_EQ(refused(bytes, AcceptorId::kRefusedEager), Bytes{});
@@ -95,7 +95,7 @@ TEST_F(SocklndAcceptor, EachStepHasItsTime) {
   EXPECT_EQ(node().count(AcceptorId::kTimedOut), 9U);
 }
 
-TEST_F(SocklndAcceptor, WhoLeavesEarlyIsCounted) {
+TEST_F(SocklndAcceptor, PeersThatLeaveEarlyAreCounted) {
   Stranger silent(*site, 1);
   silent.leave();
   Stranger early(*site, 1);
@@ -154,7 +154,7 @@ TEST_F(SocklndFullAcceptor, TheLongestSilentStrangerMakesRoomForAnotherAddress) 
   EXPECT_EQ(count(AcceptorId::kRefusedNoRoom), 0U);
 }
 
-TEST_F(SocklndFullAcceptor, WhoHasMadeAStepIsNotTheLongestSilent) {
+TEST_F(SocklndFullAcceptor, ProgressEndsASilence) {
   start(2, 2);
   Stranger& first = come(1);
   Stranger& second = come(1);
@@ -246,7 +246,7 @@ TEST_F(SocklndForeignNid, IsAcceptedWhereTheSiteSaysSo) {
   EXPECT_EQ(count(AcceptorId::kRefusedForeign), 0U);
 }
 
-TEST_F(SocklndFullAcceptor, WhoseTurnHasNotComeWaitsUnread) {
+TEST_F(SocklndFullAcceptor, WaitingConnectionsAreNotRead) {
   start(16, 2);
   (*site)[0].later = 20;
   EXPECT_TRUE(gets_in(1));

@@ -52,7 +52,7 @@ Bytes everything(Protocol protocol) {
   return stream;
 }
 
-TEST(SocklndFraming, WhereTheStreamIsCutIsAllOne) {
+TEST(SocklndFraming, CutsDoNotChangeTheResult) {
   for (const Protocol protocol : {Protocol::kV2, Protocol::kV3, Protocol::kV4}) {
     const Bytes stream = everything(protocol);
     for (const auto wants : {FramedStream::Wants::kAll, FramedStream::Wants::kSome}) {
@@ -93,7 +93,7 @@ TEST(SocklndFraming, AnEndIsOrderlyBetweenMessagesOnly) {
 }
 
 // The acknowledgement is sent when the accepted part has arrived, before the rest is skipped.
-TEST(SocklndFraming, WhatIsWantedIsDoneBeforeTheSlopIsSkipped) {
+TEST(SocklndFraming, AcceptedPayloadIsDoneBeforeTheRestIsSkipped) {
   Bytes stream;
   append_message(stream, Protocol::kV3, 30, {77, 0});
   stream.resize(stream.size() - 5);
@@ -183,7 +183,7 @@ TEST(SocklndFraming, AChecksumOnV3IsComparedWithThatOfThePayload) {
   }
 }
 
-TEST(SocklndFraming, WhatBreaksTheProtocolFails) {
+TEST(SocklndFraming, ProtocolViolationsFail) {
   using Failure = Framing::Failure;
   EXPECT_EQ(failure_of({.type = 0xc2}), Failure::kFrameType);
   EXPECT_EQ(failure_of({.type = 0}), Failure::kFrameType);

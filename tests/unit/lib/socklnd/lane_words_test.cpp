@@ -95,7 +95,7 @@ TEST_F(LaneWords, ASearchForAPortEndsAndIsTakenUpAgainLater) {
   EXPECT_EQ(other.driver.connects, Peer::kPortSearchesMax + 1);
 }
 
-TEST_F(LaneWords, WhatCannotBeAdoptedThereIsDiscardedAndItsSiblingsStay) {
+TEST_F(LaneWords, ConnectionsThatCannotBeAdoptedAreDiscardedAlone) {
   arrive(ConnectionType::kControl);
   arrive(ConnectionType::kBulkIn);
   ASSERT_EQ(home.driver.streams.size(), 2U);

@@ -103,7 +103,7 @@ TEST(Lanes, BothMayDialAtOnce) {
   }
 }
 
-TEST(Lanes, OneThatBreaksTakesAllOthersWithItAndTheyAreMadeAgain) {
+TEST(Lanes, ABrokenConnectionClosesAllAndTheyAreMadeAgain) {
   std::uint64_t resets = 0;
   std::uint64_t failed = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -199,7 +199,7 @@ TEST(Lanes, AnInterfaceThatGoesTakesItsLanesWithIt) {
   }
 }
 
-TEST(Lanes, WhatIsHeardOnALaneIsHeardAndSilenceIsEndedByTheHomeAlone) {
+TEST(Lanes, LaneTrafficIsASignOfLifeAndTheHomeSendsKeepalives) {
   LaneSite site(1, SimShape::calm(), {.shards = 2, .connections = 2});
   site.connect();
   site[0].shun_home(1);

@@ -26,7 +26,7 @@ std::span<const std::byte> up_to(const Bytes& bytes, std::size_t count) {
   return std::span(bytes).first(std::min(bytes.size(), count));
 }
 
-TEST(SocklndEveryByte, OfWhatWeWriteOnAConnectionOfOurs) {
+TEST(SocklndEveryByte, EndsWithinOurOutput) {
   constexpr std::size_t kHead = kAcceptorV1Bytes + kHelloNid4Bytes;
   constexpr std::size_t kAll = kHead + kFrameBytes + lnet::kHeaderNid4Bytes + 20;
   for (const End how : kEnds) {
@@ -49,7 +49,7 @@ TEST(SocklndEveryByte, OfWhatWeWriteOnAConnectionOfOurs) {
   }
 }
 
-TEST(SocklndEveryByte, OfTheAnswerToOurHello) {
+TEST(SocklndEveryByte, EndsWithinTheAnswerToOurHello) {
   for (const End how : kEnds) {
     for (std::size_t cut = 0; cut < kHelloNid4Bytes; ++cut) {
       ScriptedLnd node(kQuick);
@@ -68,7 +68,7 @@ TEST(SocklndEveryByte, OfTheAnswerToOurHello) {
   }
 }
 
-TEST(SocklndEveryByte, OfTheAnswerToOurHelloMayBeWrong) {
+TEST(SocklndEveryByte, WrongBytesInTheAnswerToOurHello) {
   for (const std::byte flip : {std::byte{0x20}, std::byte{0x01}, std::byte{0xff}}) {
     unsigned accepted = 0;
     for (std::size_t at = 0; at < kHelloNid4Bytes; ++at) {
@@ -105,7 +105,7 @@ Bytes conversation(const ScriptedLnd& node) {
   return all;
 }
 
-TEST(SocklndEveryByte, OfWhatAPeerSays) {
+TEST(SocklndEveryByte, EndsWithinTheInputOfAPeer) {
   for (const End how : kEnds) {
     for (const unsigned dropped : {0U, 100U}) {
       std::size_t all = 1000;
@@ -125,7 +125,7 @@ TEST(SocklndEveryByte, OfWhatAPeerSays) {
   }
 }
 
-TEST(SocklndEveryByte, OfWhatAPeerSaysMayBeWrong) {
+TEST(SocklndEveryByte, WrongBytesInTheInputOfAPeer) {
   for (const Protocol protocol : {Protocol::kV3, Protocol::kV4}) {
     std::size_t all = 1;
     for (std::size_t at = 0; at < all; ++at) {
@@ -141,7 +141,7 @@ TEST(SocklndEveryByte, OfWhatAPeerSaysMayBeWrong) {
 }
 
 // With checksums no wrong data is delivered, wherever the error is.
-TEST(SocklndEveryByte, WithAChecksumIsAsItWasSent) {
+TEST(SocklndEveryByte, ChecksumsDetectWrongBytes) {
   for (const std::byte flip : {std::byte{0x20}, std::byte{0x01}, std::byte{0xff}}) {
     std::size_t all = 1;
     for (std::size_t at = 0; at < all; ++at) {

@@ -73,7 +73,7 @@ TEST(SockLndFacts, BothSidesTellOfTheSameConnections) {
   EXPECT_EQ(sent_bytes, received_bytes + ours.size() * (kAcceptorV1Bytes + kHelloNid4Bytes));
 }
 
-TEST(SockLndFacts, WhatASocketHasIsUnsentUntilThePeersTcpHasIt) {
+TEST(SockLndFacts, BytesAreUnsentUntilThePeersTcpAcknowledgesThem) {
   TcpSite site(1, SimShape::calm(), 2);
   const auto now = [&] { return site.cluster.loop.now(); };
   const auto unsent = [&](Instant since) { return site[0].lnd().unsent_bytes(since); };

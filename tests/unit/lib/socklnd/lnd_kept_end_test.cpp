@@ -99,7 +99,7 @@ TEST_F(KeptBrought, IfAnAcknowledgementGoesFirst) {
   expect_goes_on();
 }
 
-TEST_F(KeptBrought, IfNobodyHasTakenItByTheTurnThatFollows) {
+TEST_F(KeptBrought, IfItWasNotRelayedByTheNextTurn) {
   keep_one(kCookie);
   flush();
   EXPECT_TRUE(is_still_away(0));
@@ -135,7 +135,7 @@ TEST_F(KeptBrought, IfItIsHandedOverATurnLate) {
   expect_counts(1, 1);
 }
 
-TEST_F(KeptBrought, IfTheCoreSaysSo) {
+TEST_F(KeptBrought, IfTheCoreRequestsIt) {
   core.bring_at_once = true;
   keep_one();
   EXPECT_TRUE(is_there(0));
@@ -165,7 +165,7 @@ struct Stranger final : lnet::PayloadKeeper {
   lnet::RxHandle asked{~0U, 0};
 };
 
-TEST_F(KeptBrought, IfWhoKeepsItIsOfAnotherFamily) {
+TEST_F(KeptBrought, IfItsKeeperIsOfAnotherFamily) {
   keep_one();
   Stranger stranger;
   core.stranger = &stranger;
@@ -221,7 +221,7 @@ TEST_F(KeptEnd, BySomebodyWhoReleasesThePeer) {
   expect_counts(0, 1);
 }
 
-TEST_F(KeptEnd, OfTheWholeInterface) {
+TEST_F(KeptEnd, WithTheWholeInterface) {
   keep_one(kCookie);
   (void)forward(0);
   near->shut_down();
@@ -233,7 +233,7 @@ TEST_F(KeptEnd, OfTheWholeInterface) {
   EXPECT_EQ(driver.at(to).written, message(0, kLength));
 }
 
-TEST_F(KeptEnd, OfASibling) {
+TEST_F(KeptEnd, WithASiblingConnection) {
   const auto control = arrive(*near, ConnectionType::kControl);
   from = arrive(*near, ConnectionType::kBulkIn);
   to = arrive(*far, ConnectionType::kBulkOut);
@@ -250,7 +250,7 @@ TEST_F(KeptEnd, OfASibling) {
   expect_counts(0, 1);
 }
 
-TEST_F(KeptEnd, OfItsStreamIsToldWhenItIsOut) {
+TEST_F(KeptEnd, TheEndOfTheStreamIsReportedAfterItsPayload) {
   for (const bool relay : {true, false}) {
     const std::size_t number = core.in.size();
     if (!relay) from = arrive(*near, ConnectionType::kBulkIn);
@@ -274,7 +274,7 @@ TEST_F(KeptEnd, OfItsStreamIsToldWhenItIsOut) {
 }
 
 // Acknowledgements that cannot be sent stop reading, but the end of the stream is still noticed.
-TEST_F(KeptEnd, OfItsStreamIsToldThoughTooManyAcknowledgementsWait) {
+TEST_F(KeptEnd, TheEndOfTheStreamIsReportedDespiteWaitingAcknowledgements) {
   for (const bool ends : {false, true}) {
     connect();
     driver.at(from).room = 0;
@@ -304,7 +304,7 @@ TEST_F(KeptEnd, OfItsStreamIsToldThoughTooManyAcknowledgementsWait) {
 
 // Those of a sibling fill the queue meanwhile, although nothing is read from it; the stream's own
 // still finds room.
-TEST_F(KeptEnd, OfThePayloadWhoseConnectionHasAllAcknowledgementsOfASibling) {
+TEST_F(KeptEnd, WithAllAcknowledgementsTakenByASibling) {
   connect();
   const std::uint32_t control = arrive(*near, ConnectionType::kControl);
   // A kept payload has its buffer to itself until the core has used all others.
@@ -352,7 +352,7 @@ TEST_F(KeptEnd, OfThePayloadWhoseConnectionHasAllAcknowledgementsOfASibling) {
   expect_counts(1, 1);
 }
 
-TEST_F(KeptEnd, OfTheNextHopsConnectionBetweenHandingOverAndFlush) {
+TEST_F(KeptEnd, WithTheNextHopsConnectionBeforeFlush) {
   keep_one(kCookie);
   const KeepingCore::Out& sent = forward(0);
   driver.end(to, Errc::kReset);
@@ -367,7 +367,7 @@ TEST_F(KeptEnd, OfTheNextHopsConnectionBetweenHandingOverAndFlush) {
   expect_counts(0, 1);
 }
 
-TEST_F(KeptEnd, OfTheMessageIfItWasCancelledOrIsLate) {
+TEST_F(KeptEnd, WithACancelledOrLateMessage) {
   for (const bool late : {false, true}) {
     const std::size_t number = core.in.size();
     keep_one(kCookie);
@@ -386,7 +386,7 @@ TEST_F(KeptEnd, OfTheMessageIfItWasCancelledOrIsLate) {
   }
 }
 
-TEST_F(KeptEnd, OfTheMessageThatWasCancelledAfterItCameShort) {
+TEST_F(KeptEnd, WithAMessageCancelledAfterAPartialRelay) {
   keep_one();
   driver.at(to).room = 0;
   const KeepingCore::Out& sent = forward(0);
@@ -403,7 +403,7 @@ TEST_F(KeptEnd, OfTheMessageThatWasCancelledAfterItCameShort) {
   expect_counts(0, 1);
 }
 
-TEST_F(KeptEnd, OfTheMessageToAPeerOnItsWayOut) {
+TEST_F(KeptEnd, WithAMessageToAReleasedPeer) {
   keep_one();
   (void)forward(0);
   flush();

@@ -35,7 +35,7 @@ TEST_F(KeptAwait, TheRestOfALargePayloadIfItMayBeKept) {
   EXPECT_EQ(driver.awaits, 1U);
 }
 
-TEST_F(KeptAwait, NothingThatMayNotBeKept) {
+TEST_F(KeptAwait, NoPayloadThatMayNotBeKept) {
   core.may_keep = false;
   from = arrive(*near, ConnectionType::kBulkIn);
   driver.bring(from, message(0, kLength));
@@ -45,7 +45,7 @@ TEST_F(KeptAwait, NothingThatMayNotBeKept) {
   expect_goes_on();
 }
 
-TEST_F(KeptAwait, NothingOfWhichTooLittleIsLeft) {
+TEST_F(KeptAwait, NoPayloadWithTooFewBytesLeft) {
   from = arrive(*near, ConnectionType::kBulkIn);
   const auto here = static_cast<std::uint32_t>(kRead - kHead);
   driver.bring(from, message(0, here + kLeast - 1));
@@ -56,7 +56,7 @@ TEST_F(KeptAwait, NothingOfWhichTooLittleIsLeft) {
   EXPECT_EQ(core.in[1].kept, 1U);
 }
 
-TEST_F(KeptAwait, NothingIfNoneIsWanted) {
+TEST_F(KeptAwait, NoPayloadThatIsNotWanted) {
   near = make_lnd(near_nid, 0);
   EXPECT_FALSE(near->traits().takes_kept);
   EXPECT_TRUE(far->traits().takes_kept);
@@ -67,7 +67,7 @@ TEST_F(KeptAwait, NothingIfNoneIsWanted) {
 }
 
 // The payload must be read for the checksum.
-TEST_F(KeptAwait, NothingThatHasAChecksum) {
+TEST_F(KeptAwait, NoPayloadWithAChecksum) {
   for (const Protocol protocol : {Protocol::kV2, Protocol::kV3}) {
     from = arrive(*near, ConnectionType::kBulkIn, protocol);
     const std::size_t number = core.in.size();
@@ -93,7 +93,7 @@ TEST_F(KeptAwait, APayloadOfV2WithoutAChecksum) {
   EXPECT_EQ(core.in[0].kept, 1U);
 }
 
-TEST_F(KeptAwait, NothingOfWhichAPartIsNotWanted) {
+TEST_F(KeptAwait, NoPayloadThatIsWantedPartly) {
   core.slop = 1;
   from = arrive(*near, ConnectionType::kBulkIn);
   driver.bring(from, message(0, kLength));
@@ -103,7 +103,7 @@ TEST_F(KeptAwait, NothingOfWhichAPartIsNotWanted) {
   expect_goes_on();
 }
 
-TEST_F(KeptAwait, WhatWasParkedOnceItIsDecided) {
+TEST_F(KeptAwait, ParkedPayloadOnceDecided) {
   core.park = true;
   from = arrive(*near, ConnectionType::kBulkIn);
   driver.bring(from, message(0, kLength));
@@ -115,7 +115,7 @@ TEST_F(KeptAwait, WhatWasParkedOnceItIsDecided) {
   EXPECT_EQ(core.in[0].kept, 1U);
 }
 
-TEST_F(KeptAwait, WhatWasParkedForLongIsNotLateAsSoonAsItIsDecided) {
+TEST_F(KeptAwait, LongParkedPayloadIsNotLateWhenDecided) {
   const auto a_second_later = [this] {
     now += std::chrono::seconds(1);
     flush();
@@ -137,7 +137,7 @@ TEST_F(KeptAwait, WhatWasParkedForLongIsNotLateAsSoonAsItIsDecided) {
   expect_goes_on();
 }
 
-TEST_F(KeptAwait, OfWhatTheDriverDoesNotWaitForAnyLonger) {
+TEST_F(KeptAwait, PayloadThatTheDriverStopsAwaiting) {
   from = arrive(*near, ConnectionType::kBulkIn);
   to = arrive(*far, ConnectionType::kBulkOut);
   const Bytes whole = message(0, kLength);
@@ -155,7 +155,7 @@ TEST_F(KeptAwait, OfWhatTheDriverDoesNotWaitForAnyLonger) {
 }
 
 // A driver that reports it late does no harm.
-TEST_F(KeptAwait, WordOfAMessageThatHasEndedIsIgnored) {
+TEST_F(KeptAwait, ReportsAboutEndedMessagesAreIgnored) {
   from = arrive(*near, ConnectionType::kBulkIn);
   const Bytes whole = message(0, kLength);
   driver.bring(from, std::span(whole).first(kRead));
@@ -246,7 +246,7 @@ TEST_F(KeptRelay, WhicheverOfTheTwoIsServedFirst) {
   expect_counts(1, 0);
 }
 
-TEST_F(KeptRelay, OneAfterTheOther) {
+TEST_F(KeptRelay, SeveralInARow) {
   for (std::size_t i = 0; i < 20; ++i) {
     keep_one(kCookie + i);
     (void)forward(i);
@@ -261,7 +261,7 @@ TEST_F(KeptRelay, OneAfterTheOther) {
 }
 
 // The message has ended in either way, and its connection awaits nothing.
-TEST_F(KeptRelay, AndSilenceForMinutesAfterThat) {
+TEST_F(KeptRelay, SilenceForMinutesAfterwards) {
   for (const bool relayed : {true, false}) {
     SCOPED_TRACE(relayed);
     keep_one(kCookie);
@@ -282,7 +282,7 @@ TEST_F(KeptRelay, AndSilenceForMinutesAfterThat) {
   EXPECT_EQ(near->count(Id::kClosedByPeer), 1U);
 }
 
-TEST_F(KeptRelay, WhatFollowsOnTheWireWaitsInTheSocket) {
+TEST_F(KeptRelay, FollowingBytesWaitInTheSocket) {
   keep_one();
   Bytes more = message(1, 500);
   const Bytes third = message(2, kLength);
@@ -344,7 +344,7 @@ TEST_F(KeptRelay, BackToWhereItCameFrom) {
 }
 
 // At every position where the next hop's connection stops accepting.
-TEST_F(KeptRelay, ThatComesShortIsEndedFromTheBuffer) {
+TEST_F(KeptRelay, PartialRelaysAreCompletedFromTheBuffer) {
   constexpr std::size_t kAll = kHead + kLength;
   std::uint64_t brought = 0;
   std::uint64_t relayed = 0;

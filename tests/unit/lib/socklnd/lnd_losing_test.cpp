@@ -66,7 +66,7 @@ TEST_F(Losing, ANidIsReleasedBehindTheLastOfItsProcesses) {
   EXPECT_EQ(driver.streams.size(), before);
 }
 
-TEST_F(Losing, WhoseFirstMessageWaitsIsReleasedWithItsConnections) {
+TEST_F(Losing, APeerWithAWaitingFirstMessageIsReleasedWithItsConnections) {
   core.may_keep = false;
   core.park = true;
   from = arrive(*near, ConnectionType::kBulkIn);

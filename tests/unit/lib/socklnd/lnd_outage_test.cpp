@@ -32,7 +32,7 @@ std::uint32_t fill(PatientLnd& node) {
   return stream;
 }
 
-TEST(SocklndOutage, OneThatStaysDownLosesItsConnectionsAndMessagesTakeOthers) {
+TEST(SocklndOutage, AnInterfaceThatStaysDownLosesItsConnections) {
   PatientLnd node(100, kShort);
   (void)fill(node);
   node.lnd->set_usable(false);
@@ -62,7 +62,7 @@ TEST(SocklndOutage, OneThatStaysDownLosesItsConnectionsAndMessagesTakeOthers) {
   EXPECT_EQ(node.driver.connects, 1U);
 }
 
-TEST(SocklndOutage, OneThatIsBackInTimeKeepsItsConnections) {
+TEST(SocklndOutage, AnInterfaceThatReturnsInTimeKeepsItsConnections) {
   for (const LndPatience& patience : {kShort, LndPatience{}}) {
     PatientLnd node(100, patience);
     const std::uint32_t stream = fill(node);
@@ -128,7 +128,7 @@ TEST(SocklndSilence, APeerWhoseTcpDoesNotAnswerIsFoundOutSoon) {
   EXPECT_EQ(node.core->notices().back(), lnet::PeerNotice::kAlive) << "it is back";
 }
 
-TEST(SocklndSilence, OneThatDoesNotReadAnswers) {
+TEST(SocklndSilence, APeerThatDoesNotReadResponses) {
   PatientLnd node(100, kShort);
   const std::uint32_t stream = fill(node);
   node.driver.at(stream).progress = {.unacknowledged_bytes = 900, .unanswered = 1};
@@ -138,7 +138,7 @@ TEST(SocklndSilence, OneThatDoesNotReadAnswers) {
   EXPECT_EQ(node.lnd->count(Id::kClosedTxStuck), 1U) << "for as long as the timeout says";
 }
 
-TEST(SocklndSilence, OneThatSaysThatItIsDownHasLessTime) {
+TEST(SocklndSilence, APeerThatReportsItselfDownHasLessTime) {
   PatientLnd node(100, kShort);
   const std::uint32_t stream = fill(node);
   Relaxed<std::uint32_t> status{lnet::kNiUp};
@@ -178,7 +178,7 @@ TEST(SocklndPace, APayloadThatDripsLosesItsConnection) {
   EXPECT_LE(node.now - began, seconds(30));
 }
 
-TEST(SocklndPace, OneThatComesFastEnoughOrToANodeThatDoesNotMindIsTaken) {
+TEST(SocklndPace, FastPayloadsAndNodesWithoutALimitSucceed) {
   for (const std::uint32_t least : {0U, 200U}) {
     PatientLnd node(0, {.payload_rate_min = least});
     drip(node, 300);

@@ -230,7 +230,7 @@ TEST(SockLnd, ATrickleToAHalfOpenPeerFindsItOutToo) {
   site.expect_no_breach();
 }
 
-TEST(SockLnd, OneThatEndsTakesItsSiblingsWithIt) {
+TEST(SockLnd, AnEndedConnectionClosesItsSiblings) {
   TcpSite site(1, SimShape::calm(), 2);
   exchange(site, 0, 1, 5);
   ASSERT_TRUE(site.settle());

@@ -145,7 +145,7 @@ TEST_F(OutgoingTest, AFullOneHoldsNoMoreThanItsLimits) {
   EXPECT_LE(outgoing_.pieces().size(), Outgoing::kPiecesMax);
 }
 
-TEST_F(OutgoingTest, WhatHasTooManyPiecesGoesInParts) {
+TEST_F(OutgoingTest, MessagesOfManyPiecesAreWrittenInParts) {
   const std::uint32_t length = 100 * (Outgoing::kPiecesMax + 50);
   const Transmit& transmit = message(length);
   const auto expected = wire(transmit);

@@ -104,7 +104,7 @@ TEST(SocklndReaders, V1IsReadToItsEnd) {
   EXPECT_EQ(put.state(), HelloReader::State::kNotHello);
 }
 
-TEST(SocklndReaders, WhatIsNoRequestIsToldApartAfterItsFirstBytes) {
+TEST(SocklndReaders, InvalidRequestsAreDetectedByTheirFirstBytes) {
   const auto state = [](const char* hex) {
     RequestReader reader;
     const Bytes bytes = vectors::from_hex(hex);

@@ -57,7 +57,7 @@ class ShardInboxOfTwo : public ::testing::Test {
   mocks::FakeCore core_ = mocks::FakeCore(core_config_);
 };
 
-TEST_F(ShardInboxOfTwo, WhatComesComesToTheOneThatStays) {
+TEST_F(ShardInboxOfTwo, ConnectionsGoToTheRemainingLnd) {
   auto former = lnd(1, former_core_);
   former->shut_down();
   auto stays = lnd(2, core_);

@@ -82,7 +82,7 @@ TEST(SocklndTunables, NamesDefaultsAndRangesAreThoseOfTheKernel) {
   }
 }
 
-TEST(SocklndTunables, WhatActsOnSocketsChangesTheirOptionsAndNothingElseDoes) {
+TEST(SocklndTunables, OnlySocketTunablesChangeSocketOptions) {
   const auto options_with = [](const TunableInfo& info) {
     Tunables tunables;
     tunables.*info.field = info.initial == info.most ? info.least : info.initial + 1;

@@ -117,7 +117,7 @@ TEST_F(SocklndVersion, ARefusalThatTellsOfARestartEndsWhatWasBefore) {
 }
 
 // A peer that answers is alive, even after failures.
-TEST_F(SocklndVersion, AMessageWaitsForWhoSaysLater) {
+TEST_F(SocklndVersion, AMessageWaitsForAPeerThatAsksToRetry) {
   bool silent = true;
   bool refused = false;
   answer([&, this](const Hello& theirs) {
@@ -193,7 +193,7 @@ TEST(SocklndLargeNids, ARestartIsNoticed) {
 }
 
 // A NID of 20 bytes does not fit into their HELLO, so an answer would have no source.
-TEST(SocklndLargeNids, WhoeverComesWithAnOlderHelloIsToldOurVersion) {
+TEST(SocklndLargeNids, AnOlderHelloIsAnsweredWithOurVersion) {
   for (const Protocol protocol : {Protocol::kV2, Protocol::kV3}) {
     TcpSite site(1, SimShape::calm(), 2, {.ipv6 = true});
     site.take_away(1);

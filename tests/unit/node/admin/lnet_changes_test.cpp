@@ -41,7 +41,7 @@ TEST(LnetChanges, StepsAreCarriedOutInOrder) {
   EXPECT_EQ(script.log, "abc");
 }
 
-TEST(LnetChanges, WhatWasDoneIsTakenBackWhenALaterStepFails) {
+TEST(LnetChanges, EarlierStepsAreUndoneWhenALaterOneFails) {
   StillNode still;
   Script script;
   auto attempt = carry_out(
@@ -53,7 +53,7 @@ TEST(LnetChanges, WhatWasDoneIsTakenBackWhenALaterStepFails) {
   EXPECT_EQ(script.log, "abc-b-a");
 }
 
-TEST(LnetChanges, WhatCannotBeTakenBackIsTold) {
+TEST(LnetChanges, StepsThatCannotBeUndoneAreReported) {
   StillNode still;
   Script script;
   LnetStep lasting = script.step('b');
@@ -82,7 +82,7 @@ TEST(LnetChanges, AStepThatMustWaitIsTriedAgainAndNoOtherBeforeIt) {
   EXPECT_EQ(script.log, "aaab");
 }
 
-TEST(LnetChanges, WhatWaitsForTooLongIsTakenBack) {
+TEST(LnetChanges, StepsThatTimeOutAreUndone) {
   StillNode still;
   Script script;
   ManualClock clock;
@@ -95,7 +95,7 @@ TEST(LnetChanges, WhatWaitsForTooLongIsTakenBack) {
   EXPECT_EQ(script.log, "abb-a");
 }
 
-TEST(LnetChanges, WhatWaitsForTooLongInTheMiddleIsTakenBackWithTheRest) {
+TEST(LnetChanges, AStepThatTimesOutIsUndoneWithTheRest) {
   StillNode still;
   Script script;
   ManualClock clock;

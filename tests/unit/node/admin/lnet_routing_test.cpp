@@ -84,7 +84,7 @@ TEST_F(SmallRouter, IsTurnedOnAgainWhenItIsDrained) {
   EXPECT_EQ(state(), lnet::RoutingState::kEnabled);
 }
 
-TEST(LnetRouting, NothingIsDoneWhereNothingChanges) {
+TEST(LnetRouting, UnchangedSettingsDoNothing) {
   EXPECT_TRUE(steps_between(true, true).empty());
   EXPECT_TRUE(steps_between(false, false).empty());
 }

@@ -113,7 +113,7 @@ TEST_F(LnetWantedOfLinks, AnExportDisturbsNothingWhateverTheLinkDoes) {
   EXPECT_FALSE(stays_with(7));
 }
 
-TEST_F(LnetWantedOfLinks, WhoeverStillFollowsTheLinkStays) {
+TEST_F(LnetWantedOfLinks, NisThatFollowTheLinkStay) {
   EXPECT_TRUE(stays_with(0));
   lnet::NodeConfig wanted = now_;
   wanted.nets[0].nis[0].cpts = {0};

@@ -125,7 +125,7 @@ TEST(NiMoves, DoNotTakeWhatSomebodyElseHasTaken) {
   EXPECT_EQ(config, other);
 }
 
-TEST(NiMoves, OneThatDoesNotComeBackHoldsUpNoOther) {
+TEST(NiMoves, AnAbsentNiDoesNotDelayOthers) {
   NiMoves moves;
   for (const std::uint32_t address : {1U, 2U, 3U})
     moves.out.push_back({.was = on_kfi(address), .what = {}});

@@ -113,7 +113,7 @@ TEST_F(PeerTallyTest, WithoutPeerTimeoutNobodyAsks) {
   EXPECT_EQ(told(kServer).state, Aliveness::kUnknown);
 }
 
-TEST_F(PeerTallyTest, OfAGatewayEveryInterfaceIsUpOrDown) {
+TEST_F(PeerTallyTest, EveryInterfaceOfAGatewayIsUpOrDown) {
   build();
   ASSERT_TRUE(node_->coordinator().add_route(
       {.net = lnet::make_net(lnet::NetType::kKfi, 7), .gateway = kServer}));
@@ -123,7 +123,7 @@ TEST_F(PeerTallyTest, OfAGatewayEveryInterfaceIsUpOrDown) {
   EXPECT_EQ(told(kFar).state, Aliveness::kUp) << "though we are not on that network";
 }
 
-TEST_F(PeerTallyTest, WhoIsPingedUntilItIsUpIsTold) {
+TEST_F(PeerTallyTest, NisInRecoveryAreReported) {
   build();
   node_->parameters().routing.set(1);
   EXPECT_EQ(told(kServer).health.next_ping, 0);
@@ -138,7 +138,7 @@ TEST_F(PeerTallyTest, WhoIsPingedUntilItIsUpIsTold) {
   EXPECT_EQ(report[0].nis[0].health.next_ping, 103);
 }
 
-TEST_F(PeerTallyTest, WhoHasSentNothingYetWillHaveTheCreditsThatAreAskedForIt) {
+TEST_F(PeerTallyTest, SilentClientsShowTheConfiguredCredits) {
   build();
   EXPECT_EQ(told(kServer).available_rtr_credits, 8) << "peer_credits";
   node_->parameters().peer_buffer_credits.set(5);

@@ -47,7 +47,7 @@ TEST(RouterOptions, WithValuesThatTheyCannotHaveAreToldByName) {
   EXPECT_FALSE(take_router_options(with("check_routers_before_use", "2"), parameters));
 }
 
-TEST(RouterOptions, ThatTheKernelLetsRootWriteChangeLive) {
+TEST(RouterOptions, WritableKernelOptionsChangeLive) {
   lnet::NodeConfig config;
   EXPECT_TRUE(set_router_option(config, "lnet.alive_router_check_interval", "9"));
   EXPECT_TRUE(set_router_option(config, "router_ping_timeout", "4"));

@@ -68,7 +68,7 @@ TEST_F(RuleChanges, FaultRulesComeAndGo) {
   EXPECT_EQ(node->shared().faults.load(), nullptr);
 }
 
-TEST_F(RuleChanges, WhatFailsLaterLeavesTheRulesThatThereWere) {
+TEST_F(RuleChanges, ALaterFailureRestoresTheFormerRules) {
   lnet::NodeConfig before;
   before.faults = {drop_to("1.1.1.1@tcp")};
   before.access = {lnet::AccessRule{.use = lnet::AccessUse::kConnect}};

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30U;
 
-TEST(PeerCount, OfARouterFollowsItsMemory) {
+TEST(PeerCount, ARoutersCountFollowsItsMemory) {
   EXPECT_EQ(settled({}, false, 64 * kGib).peers, kPeersUsual);
   EXPECT_EQ(settled({}, true, 0).peers, kPeersUsual) << "unknown";
   EXPECT_EQ(settled({}, true, kGib / 2).peers, kPeersUsual);
@@ -16,7 +16,7 @@ TEST(PeerCount, OfARouterFollowsItsMemory) {
   EXPECT_EQ(settled({}, true, 1024 * kGib).peers, kPeersMost);
 }
 
-TEST(PeerCount, WhatIsConfiguredStays) {
+TEST(PeerCount, AConfiguredCountIsUsed) {
   const runtime::LnetLimits limits{.peers = 1000, .new_peers_per_sec = 50, .peers_of_one = 7};
   EXPECT_EQ(settled(limits, true, 64 * kGib), limits);
   const lnet::PeerLimits peers = peer_limits(limits);

@@ -40,7 +40,7 @@ TEST(RecordCounts, ARouterHasOneOfEachKindForAllThatItsBuffersCanHold) {
   }
 }
 
-TEST(RecordCounts, WhatSomebodyHasSetIsThatWhateverItIsFor) {
+TEST(RecordCounts, AConfiguredCountIsUsedAsIs) {
   const RecordCounts counts = record_counts({.messages = 100, .receives = 200}, router({}), 2);
   EXPECT_EQ(counts.own, 100U);
   EXPECT_EQ(counts.messages, 100U);

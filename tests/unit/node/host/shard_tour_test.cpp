@@ -46,7 +46,7 @@ TEST(InTurn, TheFirstErrorEndsIt) {
   EXPECT_EQ(done->error().code, Errc::kBusy);
 }
 
-TEST(InTurn, NothingToDoIsDoneAtOnce) {
+TEST(InTurn, AnEmptyTourEndsAtOnce) {
   bool done = false;
   in_turn(
       0, [](unsigned, lnet::Reply<void>) { FAIL() << "no step"; },

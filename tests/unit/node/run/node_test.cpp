@@ -54,7 +54,7 @@ class DrainLogs : public ::testing::Test {
   std::optional<DrainLog> drain_;
 };
 
-TEST_F(DrainLogs, ItGoesOnWithALineEachSecondAndEndsWithOne) {
+TEST_F(DrainLogs, ADrainLogsALineEachSecondAndAtItsEnd) {
   for (int i = 0; i < 11; ++i) {
     drain_->say(under_way());
     clock_.advance(std::chrono::milliseconds(100));
@@ -86,7 +86,7 @@ TEST_F(DrainLogs, ASignalAfterADrainHasBrokenNothingOff) {
   EXPECT_TRUE(lines_.empty()) << lines_[0];
 }
 
-TEST_F(DrainLogs, WhatNobodyHasCountedIsNotSaidToBeNothing) {
+TEST_F(DrainLogs, MissingCountsAreLoggedAsUnknown) {
   StandingReport report = under_way();
   report.told = {};
   drain_->say(report);
@@ -95,7 +95,7 @@ TEST_F(DrainLogs, WhatNobodyHasCountedIsNotSaidToBeNothing) {
   EXPECT_EQ(lines_.back(), "event=drained cut_off=7 not_acknowledged=unknown unsent=unknown");
 }
 
-TEST_F(DrainLogs, WhoDoesNotRouteHasNothingToSay) {
+TEST_F(DrainLogs, ANodeWithoutRoutingLogsNothing) {
   EXPECT_TRUE(drain_->end({}));
   EXPECT_TRUE(lines_.empty());
 }

@@ -64,7 +64,7 @@ TEST_F(SettingsFilesTest, TheConfigurationAddsToTheOptions) {
   EXPECT_EQ(read->lnet.module_option("ksocklnd", "conns_per_peer"), "2");
 }
 
-TEST_F(SettingsFilesTest, WhatIsRefusedAtStartIsToldWithItsPlace) {
+TEST_F(SettingsFilesTest, ErrorsAtStartAreReportedWithTheirPlace) {
   const auto refused = [this](const std::string& config, const std::string& options = {}) {
     const SettingsFiles files{.program = "test",
                               .config = write("plnet-config", config),

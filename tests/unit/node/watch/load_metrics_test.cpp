@@ -44,7 +44,7 @@ TEST_F(LoadMetricsOf, ShowsTheHeaviestAndNoMoreThanThose) {
   EXPECT_EQ(lines(), 2 * static_cast<std::ptrdiff_t>(LoadMetrics::kRows));
 }
 
-TEST_F(LoadMetricsOf, WhatWasShownBeforeGoes) {
+TEST_F(LoadMetricsOf, EarlierValuesAreRemoved) {
   load.show(talkers(100));
   load.show(talkers(1));
   EXPECT_EQ(lines(), 2);

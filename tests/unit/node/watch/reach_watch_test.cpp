@@ -124,7 +124,7 @@ TEST_F(Reach, APeerThatComesAndGoesHasALineAMinute) {
   EXPECT_EQ(lines_with("event=peer_lost "), 2U) << "a minute is over";
 }
 
-TEST_F(Reach, OneThatTheNodeForgetsIsNoWarning) {
+TEST_F(Reach, ForgottenPeersAreNoWarning) {
   lose(2);
   watch.hear({.nid = nid(2), .forgotten = true}, now, explain, *log);
   EXPECT_TRUE(watch.warnings(now, explain).empty());

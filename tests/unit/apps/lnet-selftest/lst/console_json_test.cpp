@@ -68,7 +68,7 @@ TEST(ConsoleJson, Refusals) {
   EXPECT_EQ(refusal_of(Json{{"refusal", 3}}).value_or(Refusal{}).number, EPROTO);
 }
 
-TEST(ConsoleJson, WhatDoesNotFitSaysWhere) {
+TEST(ConsoleJson, InvalidJsonIsReportedWithItsPlace) {
   Json json = to_json(selftest::GroupInfo{"g", {}});
   json["nodes"].erase("down");
   const auto missing = from_json<selftest::GroupInfo>(json);

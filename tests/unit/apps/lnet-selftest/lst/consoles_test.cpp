@@ -71,7 +71,7 @@ TEST(Consoles, APlaceForASession) {
   EXPECT_EQ(place_of(console_for({idle("a"), with_session("lst-8", 8, true)}, 7, "")), "a.sock");
 }
 
-TEST(Consoles, WhoIsSilentMayHaveTheSession) {
+TEST(Consoles, ASilentConsoleMayOwnTheSession) {
   const All found{silent("a"), with_session("b", 7)};
   EXPECT_EQ(socket_of(console_of(found, 7)), "b.sock");
   EXPECT_EQ(socket_of(console_of(found, 8)), text_of_errno(ETIMEDOUT));
@@ -105,7 +105,7 @@ TEST(Consoles, AFolderWithoutAny) {
   EXPECT_EQ(asked.error().number, ESRCH);
 }
 
-TEST(Consoles, WhoTakesCallersAndSaysNothingIsSilent) {
+TEST(Consoles, AConsoleThatAcceptsButDoesNotAnswerIsSilent) {
   const runtime::SystemClock clock;
   const runtime::TempDir folder;
   const auto listening = runtime::ListeningSocket::open({.path = folder.path() + "/lst-7.sock"});

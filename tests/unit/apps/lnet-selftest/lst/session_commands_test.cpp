@@ -40,7 +40,7 @@ TEST_F(SessionCommands, NewSessionRefusesBadWords) {
   EXPECT_EQ(err.take(), "session already exists\n");
 }
 
-TEST_F(SessionCommands, WhatNobodyCanDoSaysWhy) {
+TEST_F(SessionCommands, UnsupportedCommandsExplainWhy) {
   answer("new_session", std::unexpected(Refusal{ENODEV, "no node runs here"}));
   EXPECT_EQ(run({"new_session"}), -1);
   EXPECT_EQ(err.take(), "Failed to create session: No such device\n  no node runs here\n");

@@ -28,7 +28,7 @@ TEST(NidWords, BracketsStandForNumbers) {
   EXPECT_EQ(all("192.168.1.[1-253/2]@o2ib").size(), 127U);
 }
 
-TEST(NidWords, WhatIsNoListIsRefused) {
+TEST(NidWords, InvalidListsAreRefused) {
   for (const char* const wrong :
        {"", ",", "a,", "a[", "a]", "a[]", "a[x]", "a[3-1]", "a[1-1]", "a[1-5/0]", "a[1-]", "a[-1]",
         "a[1 - 2]", "a[1-99999]", "a[0-200].[0-200]", "a[4294967296]"})
@@ -80,7 +80,7 @@ TEST(TestWords, EveryParameterInEitherCase) {
   EXPECT_EQ(brw({"off=16"}).server_offset, 16U);
 }
 
-TEST(TestWords, WhatLstRefuses) {
+TEST(TestWords, ParametersThatLstRefuses) {
   EXPECT_EQ(wrong({"check=some"}), "Unknow flag some");
   EXPECT_EQ(wrong({"size=0"}), "Invalid size 0");
   EXPECT_EQ(wrong({"size=-4"}), "Invalid size -4");

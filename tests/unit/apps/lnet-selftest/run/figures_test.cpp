@@ -55,7 +55,7 @@ TEST(SelftestFigures, CountersMayWrapAsOftenAsTheyLikeInAMeasurement) {
   EXPECT_DOUBLE_EQ(done.rpc_rate, 1000);
 }
 
-TEST(SelftestFigures, WhoIsSilentOnceIsNotMeasured) {
+TEST(SelftestFigures, NodesThatMissASampleAreNotMeasured) {
   std::vector<Sample> samples;
   for (std::uint32_t i = 0; i < 3; ++i)
     samples.push_back({.from = stat_of({{.running_ms = i * 1000}, {.running_ms = i * 1000}})});

@@ -39,7 +39,7 @@ TEST(SelftestLatency, IsOfWhatCameInBetween) {
   EXPECT_EQ(both.pace.begun, 200U);
 }
 
-TEST(SelftestLatency, WhatIsNoAnswerIsRefused) {
+TEST(SelftestLatency, InvalidAnswersAreRefused) {
   const auto node = std::make_unique<selftest::TestLatency>();
   const selftest::PaceStatistics paced;
   const auto before = lst::latency_json(*node, paced);

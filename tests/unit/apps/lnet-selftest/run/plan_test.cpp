@@ -102,7 +102,7 @@ TEST(SelftestPlan, FaultsOfAFileHaveTheirPlace) {
   EXPECT_NE(text.find("bad.yaml:3:7: from: 'nobody' is neither"), std::string::npos) << text;
 }
 
-TEST(SelftestPlan, WhatNoRunCouldDoIsRefused) {
+TEST(SelftestPlan, ImpossiblePlansAreRefused) {
   EXPECT_EQ(refusal({}), "");
   EXPECT_NE(refusal({"--size", "2M"}).find("--size: '2M'"), std::string::npos);
   for (const char* const errors : {"0.5", "-1", "1e30", "18446744073709551616"})
@@ -167,7 +167,7 @@ TEST(SelftestPlan, OpenLoopsOfAFile) {
   EXPECT_EQ(search.limits.errors_max, 9'007'199'254'740'993U) << "not as a double";
 }
 
-TEST(SelftestPlan, WhatTheConsoleIsAskedFor) {
+TEST(SelftestPlan, TestsOfAPlanBecomeConsoleCommands) {
   Plan plan;
   plan.check = selftest::Check::kFull;
   const auto test = test_of(plan, {Operation::kWrite, 8192, 4}, "b", "clients", "servers");

@@ -71,7 +71,7 @@ TEST(SelftestRateSearch, ChanceIsNotHeldAgainstAShortMeasurement) {
   EXPECT_FALSE(keeps({Percentile::kP99, 200}, 10, std::vector{few}));
 }
 
-TEST(SelftestRateSearch, WhatCountsAsKept) {
+TEST(SelftestRateSearch, ConditionsOfAKeptRate) {
   Measurement good{.seconds = 5, .rpc_rate = 990};
   good.latency = Latency{.count = 5, .p50_us = 10, .p99_us = 200};
   const RateGoal goal{Percentile::kP99, 200};

@@ -64,7 +64,7 @@ TEST(SelftestReport, Json) {
 }
 
 // Fields of open-loop runs, of floors and of nodes that report their environment.
-TEST(SelftestReport, WhatNotEveryRunHas) {
+TEST(SelftestReport, OptionalParts) {
   Report report = report_of(100);
   report.plan.highest_rate = RateGoal{Percentile::kP99, 200};
   report.plan.control = {{"12345-10.0.0.1@tcp", "/run/a.sock"}};
@@ -171,7 +171,7 @@ TEST(SelftestReport, ThePageNeedsNothingElse) {
   EXPECT_NE(html.find("a &amp; b"), std::string::npos);
 }
 
-TEST(SelftestReport, NothingMeasuredIsAReport) {
+TEST(SelftestReport, AnEmptyRunHasAReport) {
   Report report;
   report.failure = "no console";
   EXPECT_NE(html_of(report).find("no console"), std::string::npos);
@@ -221,7 +221,7 @@ TEST(SelftestCompare, SaysWhatIsBeyondTheSpread) {
   EXPECT_NE(text_of(*comparison).find("WORSE"), std::string::npos);
 }
 
-TEST(SelftestCompare, WhatIsNotTheSameIsSaid) {
+TEST(SelftestCompare, DifferentConditionsAreReported) {
   Report other = report_of(100);
   other.measurements.resize(3);
   other.complete = false;
@@ -233,7 +233,7 @@ TEST(SelftestCompare, WhatIsNotTheSameIsSaid) {
   EXPECT_EQ(comparison->notes.size(), 2U);
 }
 
-TEST(SelftestCompare, OneRepeatTellsNoSpread) {
+TEST(SelftestCompare, ASingleRepeatHasNoSpread) {
   Report one = report_of(50);
   one.measurements.resize(1);
   const auto comparison = compare(json_of(report_of(100)), json_of(one));
@@ -242,7 +242,7 @@ TEST(SelftestCompare, OneRepeatTellsNoSpread) {
   EXPECT_FALSE(comparison->any_worse());
 }
 
-TEST(SelftestCompare, RepeatsThatWereCutShortTellNoSpread) {
+TEST(SelftestCompare, InterruptedRepeatsHaveNoSpread) {
   Report short_one = report_of(50);
   short_one.measurements.resize(2);
   short_one.measurements[1].cut_short = true;

@@ -128,7 +128,7 @@ TEST_F(SelftestServiceTest, LivesAsLongAsLnetIsUp) {
   }
 }
 
-TEST_F(SelftestServiceTest, WhatItCountsIsThereUntilItMovesOut) {
+TEST_F(SelftestServiceTest, CountersExistUntilTheServiceIsRemoved) {
   house({.instance = "a"}, 2);
   EXPECT_EQ(objects("selftest_server"), 2U);
   EXPECT_EQ(objects("selftest"), 1U);
@@ -141,7 +141,7 @@ TEST_F(SelftestServiceTest, WhatItCountsIsThereUntilItMovesOut) {
 
 // The counters belong to the host, as with a kernel node, so they include requests of its own
 // console.
-TEST_F(SelftestServiceTest, StatTellsOfRequestsOfItsConsoleToo) {
+TEST_F(SelftestServiceTest, StatIncludesRequestsOfTheOwnConsole) {
   house({.instance = "a"});
   lnet_up();
   turn();
@@ -225,7 +225,7 @@ class SelftestVerbsTest : public SelftestServiceTest {
   runtime::VerbTable verbs_;
 };
 
-TEST_F(SelftestVerbsTest, WhoMayLookMayNotChange) {
+TEST_F(SelftestVerbsTest, ReadersMayNotChangeAnything) {
   for (const char* const verb :
        {"lst stat", "lst host", "lst show_session", "selftest latency", "selftest nids"}) {
     const auto* const row = verbs_.find(verb);
@@ -248,7 +248,7 @@ TEST_F(SelftestVerbsTest, Latency) {
   EXPECT_EQ((**told)["pace"]["begun"], 0);
 }
 
-TEST_F(SelftestVerbsTest, APaceThatNoneCanBeIsRefused) {
+TEST_F(SelftestVerbsTest, AnInvalidPaceIsRefused) {
   for (const nlohmann::json& args :
        {nlohmann::json{{"rate", -1}}, nlohmann::json{{"rate", "many"}},
         nlohmann::json{{"rate", 1e9}}, nlohmann::json{{"rate", 5}, {"arrivals", "late"}}}) {

@@ -39,7 +39,7 @@ TEST_F(LedgerTest, TwiceDeliveredIsAViolation) {
   EXPECT_TRUE(ledger.violation().starts_with("delivered twice")) << ledger.violation();
 }
 
-TEST_F(LedgerTest, WhatNeverArrivedIsCounted) {
+TEST_F(LedgerTest, MessagesThatNeverArriveAreCounted) {
   Operation* const operation = ledger.begin(Instant{});
   operation->sent = operation->sent_well = true;
   ledger.ended(*operation);

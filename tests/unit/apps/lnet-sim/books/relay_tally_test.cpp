@@ -14,11 +14,11 @@ RelayTally some() {
 }
 constexpr RelayTally::Counted kCounted{.dropped = 2, .forward_failed = 1};
 
-TEST(RelayTally, WhatEndsInOneWayAddsUp) {
+TEST(RelayTally, MessagesWithOneEndAddUp) {
   EXPECT_EQ(some().wrong(kCounted), "");
 }
 
-TEST(RelayTally, OneThatVanishesIsMissed) {
+TEST(RelayTally, AVanishedMessageIsReported) {
   RelayTally tally = some();
   --tally.of_others.received;
   EXPECT_NE(tally.wrong(kCounted).find("of messages of others"), std::string::npos);
@@ -27,7 +27,7 @@ TEST(RelayTally, OneThatVanishesIsMissed) {
   EXPECT_NE(tally.wrong(kCounted).find("of all messages"), std::string::npos);
 }
 
-TEST(RelayTally, OneThatIsReceivedAndNotForwardedHasACounter) {
+TEST(RelayTally, AReceivedButNotForwardedMessageHasACounter) {
   RelayTally::Counted counted = kCounted;
   counted.forward_failed = 0;
   EXPECT_NE(some().wrong(counted).find("could not forward 0"), std::string::npos);

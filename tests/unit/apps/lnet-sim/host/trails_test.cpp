@@ -39,7 +39,7 @@ struct TrailsTest : testing::Test {
   std::uint64_t id = 0;
 };
 
-TEST_F(TrailsTest, WhatIsLostOnItsWayWasBetweenTwoThatHaveParted) {
+TEST_F(TrailsTest, ALostMessageWasBetweenSeparatedNodes) {
   send(0, 1);
   EXPECT_FALSE(has_cause());
   trails.parted(2, 3, kLater);
@@ -48,14 +48,14 @@ TEST_F(TrailsTest, WhatIsLostOnItsWayWasBetweenTwoThatHaveParted) {
   EXPECT_TRUE(has_cause());
 }
 
-TEST_F(TrailsTest, WhoPartedBeforeItWasSentHasNotLostIt) {
+TEST_F(TrailsTest, ASeparationBeforeTheSendIsNotTheCause) {
   trails.parted(0, 1, kBegin);
   trails.handed(id, 0, nid_of(1), kBegin);
   trails.sent(id, 0, true, kLater);
   EXPECT_FALSE(has_cause());
 }
 
-TEST_F(TrailsTest, WhatVanishesInANodeHasNoCause) {
+TEST_F(TrailsTest, AMessageThatVanishesInANodeHasNoCause) {
   send(0, 1);
   trails.arrived(id, 1);
   trails.parted(0, 1, kLater);
@@ -64,7 +64,7 @@ TEST_F(TrailsTest, WhatVanishesInANodeHasNoCause) {
   EXPECT_TRUE(has_cause()) << "a counter says why";
 }
 
-TEST_F(TrailsTest, WhatARouterCouldNotForwardIsCountedThere) {
+TEST_F(TrailsTest, MessagesThatARouterCannotForwardAreCountedThere) {
   send(0, 1);
   trails.arrived(id, 1);
   EXPECT_FALSE(has_cause({1, 0, 1, 1})) << "elsewhere";
@@ -77,7 +77,7 @@ TEST_F(TrailsTest, WhatARouterCouldNotForwardIsCountedThere) {
   EXPECT_FALSE(has_cause({0, 2, 9})) << "a target forwards nothing";
 }
 
-TEST_F(TrailsTest, WhatWasByWayOfANodeThatLostPowerMayBeLost) {
+TEST_F(TrailsTest, MessagesThroughANodeWithoutPowerMayBeLost) {
   send(0, 1);
   trails.arrived(id, 1);
   trails.lost_power(3, kLater);
@@ -99,7 +99,7 @@ TEST_F(TrailsTest, AFailureElsewhereIsSeen) {
 }
 
 // A completion may arrive long after the message was seen at the other end.
-TEST_F(TrailsTest, ALateCompletionDoesNotTakeItBack) {
+TEST_F(TrailsTest, ALateCompletionDoesNotUndoTheArrival) {
   trails.handed(id, 0, nid_of(1), kBegin);
   trails.arrived(id, 1);
   trails.sent(id, 0, true, kBegin);

@@ -9,7 +9,7 @@
 namespace plnet::sim::site_reader_test {
 namespace {
 
-TEST(SiteReader, WhatIsNotNamedHasItsDefault) {
+TEST(SiteReader, MissingKeysHaveDefaults) {
   const auto site = read_site("nodes: 3\n", "site.yaml");
   ASSERT_TRUE(site.has_value());
   EXPECT_EQ(site->nodes, 3U);
@@ -43,7 +43,7 @@ TEST(SiteReader, NamesTheKindsOfNets) {
   EXPECT_NE(refused.error().text().find("expected one of tcp, o2ib, kfi"), std::string::npos);
 }
 
-TEST(SiteReader, ReadsWhatComesTogether) {
+TEST(SiteReader, ReadsCombinedSettings) {
   const auto site = read_site(
       "nets: [{name: a}, {name: b}]\ngroups: [{name: r, nets: [a, b], router: true}]\n"
       "faults:\n  outage: 1s\n  outage_max: 16s\n  episodes:\n"
@@ -103,7 +103,7 @@ TEST(SiteReader, AFaultThatTheWireCannotShowIsRefused) {
   EXPECT_EQ(refused("kfi", "drop", "tx"), "");
 }
 
-TEST(SiteReader, ReadsWhatANetOfKfiHas) {
+TEST(SiteReader, ReadsSettingsOfKfiNets) {
   const auto site = read_site(
       "nets:\n  - kind: kfi\n    kfi: {receive_buffers: 3, receive_buffer_bytes: 8192, copies: 0, "
       "source_connections: 5, target_connections: 6, message_states: 7, answers: 8}\n"
@@ -125,7 +125,7 @@ TEST(SiteReader, ReadsWhatANetOfKfiHas) {
   EXPECT_FALSE(site->is_lazy());
 }
 
-TEST(SiteReader, ReadsWhatANetOfO2ibHas) {
+TEST(SiteReader, ReadsSettingsOfO2ibNets) {
   const auto site = read_site("nets: [{kind: o2ib, o2ib: {answers: 5, receives: 7}}]\n", "s");
   ASSERT_TRUE(site.has_value()) << site.error().text();
   EXPECT_EQ(site->nets[0].o2ib.answers, 5U);
@@ -137,7 +137,7 @@ TEST(SiteReader, ReadsWhatANetOfO2ibHas) {
   }
 }
 
-TEST(SiteReader, WhatIsOfKfiAloneIsRefusedElsewhere) {
+TEST(SiteReader, KfiSettingsAreRefusedOnOtherNets) {
   const auto refused = [](const std::string& text) {
     const auto site = read_site(text, "s");
     return site ? std::string() : site.error().text();
@@ -225,7 +225,7 @@ TEST(SiteReader, PingsOfGatewaysOutlastAMessageThatCannotBeSent) {
   EXPECT_NE(error("lnd_timeout_s: 10\n"), "");
 }
 
-TEST(SiteReader, SaysWhatIsWrongAndWhere) {
+TEST(SiteReader, ReportsErrorsWithTheirPlace) {
   const auto site = read_site("nodes: many\nweather: sunny\ntraffic:\n  windw: 3\ntime: 5\n", "s");
   ASSERT_FALSE(site.has_value());
   const std::string text = site.error().text();
@@ -237,7 +237,7 @@ TEST(SiteReader, SaysWhatIsWrongAndWhere) {
 }
 
 // A setting without effect is refused, so that its author notices.
-TEST(SiteReader, WhatWouldHaveNoEffectIsRefused) {
+TEST(SiteReader, SettingsWithoutEffectAreRefused) {
   const auto refused = [](const std::string& text) {
     const auto site = read_site(text, "s");
     return site ? std::string() : site.error().text();

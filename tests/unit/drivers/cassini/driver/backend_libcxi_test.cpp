@@ -53,7 +53,7 @@ TEST(CassiniLibcxiLoad, MissingLibraryAndMissingFunctionsAreNamed) {
       << other.error().what;
 }
 
-TEST_F(CassiniLibcxi, DeviceAndWhatItSaysOfItself) {
+TEST_F(CassiniLibcxi, DeviceAndItsProperties) {
   const auto info = backend->device_info(device).value();
   EXPECT_EQ(info.id, 2U);
   EXPECT_EQ(info.name, "cxi2");

@@ -53,7 +53,7 @@ TEST(CassiniCommandQueue, EverySizeAtEachAlignmentAsTheGoldenOnes) {
   }
 }
 
-TEST(CassiniCommandQueue, WhatHasNotBegunLiesBehindTheDoorbellOrTheFailure) {
+TEST(CassiniCommandQueue, CommandsNotBegunLieBehindTheDoorbellOrTheFailure) {
   CommandMemory memory(16);
   CommandQueue queue(memory.queue());
   std::vector<std::uint64_t> ends;
@@ -233,7 +233,7 @@ TEST(CassiniCommandQueue, ReadPointerThatNoQueueHasGivesNoRoom) {
 }
 
 // A reader that follows the size codes finds every command in order, and otherwise only NOOPs.
-TEST(CassiniCommandQueue, ReaderFindsWhatWasWritten) {
+TEST(CassiniCommandQueue, AReaderFindsTheWrittenCommands) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Random random(seed);
     const unsigned slots = 16U << random.below(3);

@@ -61,7 +61,7 @@ TEST_F(CassiniRecovery, AReceiveFailureLeavesOurOwnOperationsAlone) {
   EXPECT_EQ(nic.take(*nic.target).size(), 1U) << "the portal is enabled again";
 }
 
-TEST_F(CassiniRecovery, NothingOfPeersIsToldBeforeTheNicHasLetGo) {
+TEST_F(CassiniRecovery, PeersOperationsAreReportedAfterTheNicReleasedThem) {
   start();
   ASSERT_TRUE(endpoint->post_tagged(peer, 7, true, payload, 2));
   poll();
@@ -142,7 +142,7 @@ TEST_F(CassiniRecovery, LostReceiveEventsAreToldOnce) {
   EXPECT_TRUE(endpoint->running());
 }
 
-TEST_F(CassiniRecovery, OnlyWhatTheNicHasNotBegunIsAbortedAtOnce) {
+TEST_F(CassiniRecovery, OnlyOperationsNotBegunAreAbortedAtOnce) {
   start();
   ASSERT_TRUE(endpoint->post_tagged(peer, 7, true, payload, 10));
   ASSERT_TRUE(endpoint->read_tagged(peer, 9, payload, 1));
@@ -193,7 +193,7 @@ TEST_F(CassiniRecovery, AFailureThatOnlyTheStatusBlockShows) {
   EXPECT_EQ(counted(Id::kCommandFailures), 1U);
 }
 
-TEST_F(CassiniRecovery, WhatNeverEndsIsKeptOutOfUse) {
+TEST_F(CassiniRecovery, OperationsThatNeverEndAreNotReused) {
   start();
   ASSERT_TRUE(endpoint->send(peer, header, {}, 1));          // copied
   ASSERT_TRUE(endpoint->write_tagged(peer, 9, payload, 2));  // sent from the payload's own memory
@@ -229,7 +229,7 @@ TEST_F(CassiniRecovery, WhatNeverEndsIsKeptOutOfUse) {
   EXPECT_EQ(counted(Id::kStaleEvents), 1U);
 }
 
-TEST_F(CassiniRecovery, NothingIsQuietWhileTheNicHasOurMemory) {
+TEST_F(CassiniRecovery, AnEndpointIsNotQuietWhileTheNicUsesMemory) {
   start();
   ASSERT_TRUE(endpoint->write_tagged(peer, 9, payload, 2));
   const DmaCommand put = only_sent();

@@ -167,7 +167,7 @@ TEST_F(CassiniTx, PeerWithoutABufferIsAskedAgainUntilItsTimeIsOver) {
   EXPECT_TRUE(next().status.has_value()) << "now there is one";
 }
 
-TEST_F(CassiniTx, WhatIsPostedAgainComesFromTheAddressThatWeHaveNow) {
+TEST_F(CassiniTx, RepeatedSendsUseThePresentAddress) {
   config.link_period = std::chrono::milliseconds(1);
   start();
   ASSERT_TRUE(endpoint->send(peer, kHeader, {}, 1));

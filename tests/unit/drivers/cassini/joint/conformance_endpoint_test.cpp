@@ -40,7 +40,7 @@ TEST_P(CassiniEndpointList, CancelAgainstArrival) {
 }
 
 // Final codes as LNet sees them.
-TEST_P(CassiniEndpointList, NobodyThereIsNoRoute) {
+TEST_P(CassiniEndpointList, AnAbsentPeerIsNoRoute) {
   for (const unsigned vni : {255U, 10U}) {
     GroundBench bench(*ground());
     bench.vni[1] = vni;

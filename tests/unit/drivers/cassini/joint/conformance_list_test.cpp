@@ -123,7 +123,7 @@ TEST_P(CassiniList, FullRing) {
   }
 }
 
-TEST_P(CassiniList, ACommandThatCannotBeIsTold) {
+TEST_P(CassiniList, AnInvalidCommandIsReported) {
   RawProcess near(*ground(), 0);
   DmaCommand command = near.dma(opcode::kPut, near.own, 0, 8, kBits, 1, put_index(0));
   command.command = command_byte(CommandType::kDma, SizeCode::k64, opcode::kReduction);
@@ -168,7 +168,7 @@ TEST_P(CassiniList, EventsOfEachSizeGoRound) {
   EXPECT_FALSE(one.events.dropped());
 }
 
-TEST_P(CassiniList, EventsWithoutRoomAreToldAsDropped) {
+TEST_P(CassiniList, EventsWithoutRoomAreReportedAsDropped) {
   RawProcess near(*ground(), 0);
   RawProcess far(*ground(), 1, {.event_bytes = 4096});
   far.append(lasting(far, 5, 0, 64, kBits));
@@ -254,7 +254,7 @@ TEST_P(CassiniList, MinFreeToTheByte) {
   near.expect(EventType::kAck, ReturnCode::kEntryNotFound);
 }
 
-TEST_P(CassiniList, WhatIsTooLongIsCutOrRefused) {
+TEST_P(CassiniList, LongMessagesAreTruncatedOrRefused) {
   RawProcess near(*ground(), 0);
   RawProcess far(*ground(), 1);
   std::memset(near.data.data(), 7, 5000);
@@ -338,7 +338,7 @@ class CassiniCodes : public GroundTest {
 };
 PLNET_ON_EVERY_GROUND(CassiniCodes);
 
-TEST_P(CassiniCodes, NobodyIsThere) {
+TEST_P(CassiniCodes, AnAbsentPeer) {
   RawProcess near(*ground(), 0);
   RawProcess far(*ground(), 1);
   check(near, {.nic = 0x77777, .pid = 3}, ReturnCode::kUndeliverable, Errc::kNoRoute, false);

@@ -170,7 +170,7 @@ TEST(CassiniConformance, DestructionAtEveryTurn) {
 }
 
 // Memory of a completed operation may be reused: the peer receives only its earlier contents.
-TEST(CassiniConformance, ToldMemoryIsNotReadAnyMoreAfterATransmitFailure) {
+TEST(CassiniConformance, ReleasedMemoryIsNotReadAfterATransmitFailure) {
   constexpr std::uint32_t kBytes = 40'000;
   constexpr std::uint64_t kWrites = 8;
   unsigned aborted = 0, written = 0;

@@ -50,7 +50,7 @@ TEST(LinkLayer, BothWaysAtOnceAcknowledgementsRideOnData) {
   EXPECT_LT(rig[1].count(LinkCount::kAcksOut), 100U);
 }
 
-TEST(LinkLayer, AllComesInTurnOverABadCable) {
+TEST(LinkLayer, AllArrivesInOrderOverABadCable) {
   for_each_seed(40, [](std::uint64_t seed) {
     Rig rig(seed);
     Random random(seed);

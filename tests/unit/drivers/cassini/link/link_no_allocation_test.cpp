@@ -48,7 +48,7 @@ class FlatEnd final : public FramePort, public WireEvents {
   std::size_t bytes_ = 0;
 };
 
-TEST(LinkNoAllocation, NeitherPacketsNorLossesNorPeersCostTheHeap) {
+TEST(LinkNoAllocation, PacketsLossesAndPeersCostTheHeapNothing) {
   const LinkOptions options{.peers = 4};
   LinkLayer left(options, 1, {{2, 0, 0, 0, 0, 1}});
   LinkLayer right(options, 2, {{2, 0, 0, 0, 0, 2}});

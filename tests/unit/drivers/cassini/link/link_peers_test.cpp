@@ -101,7 +101,7 @@ TEST(LinkPeers, ASilentPeerIsDeclaredDeadAndForgotten) {
   EXPECT_EQ(rig[1].got[1].back(), 20U);
 }
 
-TEST(LinkPeers, WhatWaitsWhenOurAddressChangesIsCounted) {
+TEST(LinkPeers, PacketsWaitingAtAnAddressChangeAreCounted) {
   Rig rig(24);
   ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
   rig.run(10 * kMs);
@@ -138,7 +138,7 @@ TEST(LinkPeers, AfterLongIdlenessTheRecordIsFreeAndNobodyDied) {
   ASSERT_TRUE(rig.stream(11, 20, 50 * kMs));
 }
 
-TEST(LinkPeers, NobodyHasTheAddress) {
+TEST(LinkPeers, AnUnusedAddress) {
   Rig rig(23);
   for (std::uint32_t number = 1; number <= kWindowMax; ++number)
     ASSERT_TRUE(rig[0].send(77, number));

@@ -51,7 +51,7 @@ TEST(SendWindow, SendsInTurnUpToTheCongestionWindow) {
   EXPECT_EQ(it.store.free_count(), 128U - 30);
 }
 
-TEST(SendWindow, WhatWasOvertakenIsLostAfterARoundTripAndALittle) {
+TEST(SendWindow, OvertakenPacketsAreLostAfterARoundTripAndAMargin) {
   Sender it;
   it.push(8);
   it.send_all(0);
@@ -118,7 +118,7 @@ TEST(SendWindow, TimeoutsDoubleAndProgressEndsThat) {
   EXPECT_EQ(it.window.deadline_ns(), now + 100'000);
 }
 
-TEST(SendWindow, LiesAboutWhatCameAreRefused) {
+TEST(SendWindow, FalseAcknowledgementsAreRefused) {
   Sender it;
   it.push(4);
   it.send_all(0);
@@ -177,7 +177,7 @@ TEST(SendWindow, ANewSessionSendsAllAgainUnderTheSameNumbers) {
   EXPECT_EQ(it.store.free_count(), 128U);
 }
 
-TEST(ReceiveWindow, KeepsWhatComesEarlyAndSaysSo) {
+TEST(ReceiveWindow, KeepsAndAcknowledgesEarlyPackets) {
   ReceiveWindow window;
   window.set_up(kNarrow);
   SlotStore store(3, 64);

@@ -52,7 +52,7 @@ TEST(SoftPacketLife, AnIdleConnectionIsClosedInThreeSteps) {
 }
 
 // The first packet of a connection is repeated after its end: it must not open another connection.
-TEST(SoftPacketLife, WhatAClosedConnectionSentIsNotDoneAgain) {
+TEST(SoftPacketLife, PacketsOfAClosedConnectionAreNotExecutedAgain) {
   Rig rig({}, short_lived());
   append_lasting(*rig.b, 100);
   class Tap final : public WireEvents {
@@ -124,7 +124,7 @@ TEST(SoftPacketLife, ASilentTargetIsAskedFourTimesThenForced) {
 }
 
 // As under a sleeping poller: a port is stepped only when it is due or when a packet has arrived.
-TEST(SoftPacketLife, WhoIsSteppedWhenSomethingIsDueMissesNothing) {
+TEST(SoftPacketLife, SteppingOnlyWhenDueMissesNothing) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     Rig rig({.seed = seed, .drop = 0.1}, short_lived());
@@ -183,7 +183,7 @@ TEST(SoftPacketLife, LostAnswersAreAskedForThoughALaterRequestIsTurnedAway) {
 }
 
 // Under another address the target would treat it as a message of another sender.
-TEST(SoftPacketLife, WhoseAddressChangesSendsNothingAgain) {
+TEST(SoftPacketLife, NothingIsRepeatedAfterAnAddressChange) {
   Rig rig({}, quick());
   append_lasting(*rig.b, 100);
   rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);

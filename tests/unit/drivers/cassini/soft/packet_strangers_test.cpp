@@ -56,7 +56,7 @@ void answer(InprocWire& wire, NicAddress from, const Packet& packet) {
   ASSERT_TRUE(wire.send(1, encode(lie), {}));
 }
 
-TEST(SoftPacketStrangers, WhatWasNeverOpenedIsNotClosed) {
+TEST(SoftPacketStrangers, AConnectionThatWasNeverOpenedIsNotClosed) {
   PortOptions options = quick();
   options.source_connections = 4096;
   Rig rig({}, options);
@@ -72,7 +72,7 @@ TEST(SoftPacketStrangers, WhatWasNeverOpenedIsNotClosed) {
   EXPECT_EQ(rig.one.port.count(PortCounters::Id::kClosed), 0U);
 }
 
-TEST(SoftPacketStrangers, OnlyWhoWasAskedToCloseSaysThatItIsDone) {
+TEST(SoftPacketStrangers, OnlyTheAskedPeerConfirmsAClose) {
   PortOptions options = quick();
   options.retry.idle_ns = 1'000'000 * options.retry.time_divisor;  // 1 ms
   Rig rig({}, options);
@@ -90,7 +90,7 @@ TEST(SoftPacketStrangers, OnlyWhoWasAskedToCloseSaysThatItIsDone) {
   EXPECT_EQ(rig.one.port.count(PortCounters::Id::kClosed), 0U);
 }
 
-TEST(SoftPacketStrangers, NobodyElseRefusesWhatWasSentToAPeer) {
+TEST(SoftPacketStrangers, OnlyThePeerCanRefuseItsPackets) {
   Rig rig;
   InprocWire third(rig.cable, 3);
   append_lasting(*rig.b);
@@ -110,7 +110,7 @@ TEST(SoftPacketStrangers, NobodyElseRefusesWhatWasSentToAPeer) {
 
 // The low six bits of these codes are 0: an event with them and the events behind it would be
 // unreadable.
-TEST(SoftPacketStrangers, ACodeThatNoEventCanTellIsRefused) {
+TEST(SoftPacketStrangers, ACodeThatDoesNotFitIntoAnEventIsRefused) {
   Rig rig;
   InprocWire third(rig.cable, 3);
   append_lasting(*rig.b);

@@ -8,7 +8,7 @@
 namespace plnet::cassini::soft::soft_config_test {
 namespace {
 
-TEST(SoftConfigFile, NothingIsTwoDevices) {
+TEST(SoftConfigFile, AnEmptyFileGivesTwoDevices) {
   const auto config = parse_soft_config("");
   ASSERT_TRUE(config);
   EXPECT_EQ(config->addresses, (std::vector<NicAddress>{0x100, 0x101}));
@@ -21,7 +21,7 @@ TEST(SoftConfigFile, DevicesAndAddresses) {
   EXPECT_EQ(config->addresses, (std::vector<NicAddress>{0x100, 0x2b0, 0x102}));
 }
 
-TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
+TEST(SoftConfigFile, ErrorsAreReportedWithTheirLine) {
   for (const auto& [text, error] : std::initializer_list<std::pair<const char*, const char*>>{
            {"device = 3", "line 1: no such setting: device"},
            {"\n\ndevices", "line 3: not a line of the form name = value"},

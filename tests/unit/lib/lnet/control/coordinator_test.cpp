@@ -144,7 +144,7 @@ TEST_F(CoordinatorTest, ANidOnItsWayOutIsWaitedFor) {
   EXPECT_NE(a_.coordinator.peers().find(kSecond), nullptr);
 }
 
-TEST_F(CoordinatorTest, WhenAllArePeersTheIdleMakeRoomAndTheRestIsRefused) {
+TEST_F(CoordinatorTest, IdlePeersMakeRoomAndFurtherOnesAreRefused) {
   for (std::uint32_t n = 0; n < 64; ++n)
     a_.make_peer(Nid::of(NetType::kTcp, 0, 0x0a020000 + n));
   TestParcel refused;

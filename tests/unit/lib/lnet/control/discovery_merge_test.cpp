@@ -66,7 +66,7 @@ class ClaimedNids : public DiscoveryTest {
   RawPeer victim_{network_, {kVictim}};
 };
 
-TEST_F(ClaimedNids, WhoListsTheNidOfAnotherNodeDoesNotGetIt) {
+TEST_F(ClaimedNids, ANodeThatListsAForeignNidDoesNotGetIt) {
   hear(kTheirs);
   hear(kVictim);
   far_.say({kTheirs, kVictim});
@@ -81,7 +81,7 @@ TEST_F(ClaimedNids, WhoListsTheNidOfAnotherNodeDoesNotGetIt) {
   EXPECT_EQ(complaint.nid, kTheirs);
 }
 
-TEST_F(ClaimedNids, WhoSaysThatItIsAnotherNodeIsNotPartOfIt) {
+TEST_F(ClaimedNids, ANodeThatClaimsAnotherPrimaryNidIsNotMerged) {
   hear(kTheirs);
   hear(kVictim);
   far_.say({kVictim, kTheirs});
@@ -140,7 +140,7 @@ TEST_F(DiscoveryMergeTest, APrimaryThatMovesFirstInItsNetAndItsNetFirst) {
   EXPECT_EQ(node_.nids_of(kTheirs).front(), kThird);
 }
 
-TEST_F(DiscoveryMergeTest, WhatIsConfiguredAndNotThereIsDown) {
+TEST_F(DiscoveryMergeTest, ConfiguredButAbsentNidsAreDown) {
   ASSERT_TRUE(node_.coordinator.add_peer(kTheirs, Nid::any(), true));
   ASSERT_TRUE(node_.coordinator.add_peer(kTheirs, kSecond, true));
   ASSERT_TRUE(discover(kTheirs));

@@ -53,7 +53,7 @@ TEST_F(DiscoveryPushTest, AStatusIsPushedOnDemandWithTheSameSequence) {
 
 // An immediate push would request another one, and so on until the push ends, for up to a
 // transaction timeout.
-TEST_F(DiscoveryPushTest, WhoNeedsAnotherPushWaitsForTheOneUnderWay) {
+TEST_F(DiscoveryPushTest, AFurtherPushWaitsForTheOneInFlight) {
   ASSERT_TRUE(discover(kTheirs));
   far_.acknowledges = false;
   node_.coordinator.set_ni_status(*node_.coordinator.local().nis[0], kNiDown, true);

@@ -162,7 +162,7 @@ class Site {
 
 class DiscoveryRandom : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(DiscoveryRandom, WhenLossesStopEverybodyKnowsTheTruth) {
+TEST_P(DiscoveryRandom, AllNodesAreUpToDateWhenLossesStop) {
   Site site(GetParam());
   site.disturb(300);
   site.calm();

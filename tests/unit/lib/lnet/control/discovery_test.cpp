@@ -365,7 +365,7 @@ TEST_F(DiscoveryTest, MorePeersThanSlotsTakeTurns) {
 }
 
 // small_limits(): 8 peers may have 8 interfaces, and 4 more.
-TEST_F(DiscoveryTest, WhatThereIsNoRoomForIsLeftOutAndThePeerIsDone) {
+TEST_F(DiscoveryTest, DiscoveryEndsWithoutTheNidsThatDoNotFit) {
   std::vector<std::unique_ptr<RawPeer>> peers;
   std::vector<Nid> first;
   for (std::uint32_t peer = 0; peer < 13; ++peer) {
@@ -383,7 +383,7 @@ TEST_F(DiscoveryTest, WhatThereIsNoRoomForIsLeftOutAndThePeerIsDone) {
   EXPECT_GT(peers.back()->pushes, 0) << "it is told of us all the same";
 }
 
-TEST_F(DiscoveryTest, WhatPeersSayOfThemselvesLeavesTheLastPlaces) {
+TEST_F(DiscoveryTest, DiscoveredNidsLeaveTheLastPlacesFree) {
   auto limits = small_limits();
   limits.peers.peer_nis = 64;
   TestNode node(network_, {nid("10.0.0.5@tcp")}, limits);
@@ -414,7 +414,7 @@ TEST_F(DiscoveryTest, APrimaryNidThatIsOnItsWayOutComesLater) {
   EXPECT_EQ(node_.nids_of(kSecond), (std::vector{kTheirs, kSecond}));
 }
 
-TEST_F(DiscoveryTest, WhatWasAskedByANetworkThatGoesIsAskedAnew) {
+TEST_F(DiscoveryTest, PingsOverARemovedNetworkAreRepeated) {
   node_.add(nid("10.0.1.1@tcp1"));
   RawPeer both(network_, {kThird, nid("10.0.0.7@tcp")});
   ASSERT_TRUE(discover(kThird));

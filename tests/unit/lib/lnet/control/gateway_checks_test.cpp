@@ -62,7 +62,7 @@ TEST_F(GatewayChecksTest, AGatewayThatIsSilentIsDownWithinItsIntervalAndTimeout)
 }
 
 // A failure of this node does not make its gateways down.
-TEST_F(GatewayChecksTest, ANodeWithoutMessagesDoesNotTakeItsGatewaysForDead) {
+TEST_F(GatewayChecksTest, MissingMessagesDoNotMakeGatewaysDead) {
   add(kFar);
   pass(2);
   node_.operations.messages_left = 0;
@@ -78,7 +78,7 @@ TEST_F(GatewayChecksTest, ANodeWithoutMessagesDoesNotTakeItsGatewaysForDead) {
 }
 
 // The gateway answered; only the push to it is outstanding.
-TEST_F(GatewayChecksTest, NorForWantOfOneForThePushThatFollows) {
+TEST_F(GatewayChecksTest, AMissingMessageForThePushDoesNotMakeAGatewayDead) {
   add(kFar);
   pass(2);
   for (std::uint32_t left = 1; left < 4; ++left) {
@@ -126,7 +126,7 @@ TEST_F(GatewayChecksTest, AGatewayThatCannotBeSentToIsDownAtOnce) {
   EXPECT_EQ(last_cause(kFar), RouteCause::kPingFailed);
 }
 
-TEST_F(GatewayChecksTest, OneThatStopsRoutingIsDownAndComesBackWithoutBeingHeldBack) {
+TEST_F(GatewayChecksTest, AGatewayThatStopsRoutingReturnsWithoutHoldDown) {
   add(kFar);
   pass(2);
   for (int i = 0; i < 5; ++i) {
@@ -181,7 +181,7 @@ TEST_F(GatewayChecksTest, WithOurSideDownTheRouteIsDown) {
   EXPECT_EQ(last_cause(kFarther), RouteCause::kLocalNetDown);
 }
 
-TEST_F(GatewayChecksTest, WhatAShardTellsIsFollowedInTheNextTurn) {
+TEST_F(GatewayChecksTest, ReportsOfShardsActInTheNextTurn) {
   add(kFar);
   pass(2);
   node_.coordinator.peers().find(kGateway)->status.set(kNiDown);

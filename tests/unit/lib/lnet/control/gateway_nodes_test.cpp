@@ -67,7 +67,7 @@ TEST_F(GatewayNodesTest, BothRoutesAreUpWhileNothingIsAmiss) {
   EXPECT_TRUE(up(kNear) && up(kOtherNear));
 }
 
-TEST_F(GatewayNodesTest, OneThatDiesLeavesTheOtherRouteAndComesBack) {
+TEST_F(GatewayNodesTest, ADeadGatewayLeavesTheOtherRouteAndReturns) {
   network_.disown(kNear);
   network_.disown(kFarNi);
   settle();
@@ -79,7 +79,7 @@ TEST_F(GatewayNodesTest, OneThatDiesLeavesTheOtherRouteAndComesBack) {
   EXPECT_TRUE(up(kNear));
 }
 
-TEST_F(GatewayNodesTest, OneThatStopsRoutingSaysSoAtOnce) {
+TEST_F(GatewayNodesTest, AGatewayThatStopsRoutingAnnouncesItAtOnce) {
   one_.coordinator.set_routing(false, true);
   pass(1);
   EXPECT_FALSE(up(kNear)) << "it pushed";
@@ -89,7 +89,7 @@ TEST_F(GatewayNodesTest, OneThatStopsRoutingSaysSoAtOnce) {
   EXPECT_TRUE(up(kNear));
 }
 
-TEST_F(GatewayNodesTest, OneThatLosesItsFarSideIsNoWay) {
+TEST_F(GatewayNodesTest, AGatewayThatLosesItsFarSideIsNotUsed) {
   one_.remove(kFarNi);
   settle();
   EXPECT_FALSE(up(kNear));
@@ -99,7 +99,7 @@ TEST_F(GatewayNodesTest, OneThatLosesItsFarSideIsNoWay) {
   EXPECT_TRUE(up(kNear));
 }
 
-TEST_F(GatewayNodesTest, OneWhoseFarSideIsDownIsNoWayUntilItIsUp) {
+TEST_F(GatewayNodesTest, AGatewayIsNotUsedWhileItsFarSideIsDown) {
   Ni& far = *one_.coordinator.local().ni(kFarNi);
   far.fatal.set(true);
   one_.coordinator.tell_of_changed();
@@ -111,7 +111,7 @@ TEST_F(GatewayNodesTest, OneWhoseFarSideIsDownIsNoWayUntilItIsUp) {
   EXPECT_TRUE(up(kNear));
 }
 
-TEST_F(GatewayNodesTest, WhenAllAreDeadAllRoutesAreDown) {
+TEST_F(GatewayNodesTest, AllRoutesAreDownWhenAllGatewaysAreDead) {
   for (const Nid& each : {kNear, kFarNi, kOtherNear, kOtherFar})
     network_.disown(each);
   settle();

@@ -159,7 +159,7 @@ TEST_F(GatewaysOfSeveralRails, MessagesThatMayChooseTakeAnotherThanASilentOne) {
   EXPECT_EQ(health(kGateway), kHealthMax);
 }
 
-TEST_F(GatewaysOfSeveralRails, WhatIsSaidOfASilentOneCountsOnceNobodyChecks) {
+TEST_F(GatewaysOfSeveralRails, WithoutChecksThePingStatusOfASilentNiCounts) {
   add(kFarther);
   pass(2);
   network_.disown(kGatewayToo);

@@ -48,7 +48,7 @@ TEST_F(GatewayChecksTest, PeersThatDoNotAnswerDoNotKeepAGatewayWaiting) {
 
 // As many silent gateways as half of all slots. Their LND holds the pings for longer than the
 // checks wait.
-TEST_F(GatewayChecksTest, NorDoGatewaysThatDoNotAnswerOneAnother) {
+TEST_F(GatewayChecksTest, SilentGatewaysDoNotDelayOtherGateways) {
   std::vector<std::unique_ptr<RawPeer>> gateways;
   for (std::uint32_t i = 0; i < 8; ++i) {
     const Nid each = Nid::of(NetType::kTcp, 0, 0x0a000100 + i);

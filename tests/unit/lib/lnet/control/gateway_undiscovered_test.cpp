@@ -32,7 +32,7 @@ TEST_F(GatewaysUndiscovered, TheLastReplyAndTheLndCount) {
   EXPECT_EQ(last_cause(kFar), RouteCause::kToldDown);
 }
 
-TEST_F(GatewaysUndiscovered, ThatItsNiIsBackSaysNothingOfTheFarSide) {
+TEST_F(GatewaysUndiscovered, AReturnedNiSaysNothingAboutTheFarSide) {
   add(kFar);
   pass(2);
   gateway_.say(nids_, kRoutes, 2);
@@ -66,7 +66,7 @@ TEST_F(GatewaysUndiscovered, TheSideThatWeShareIsSeenByUs) {
   EXPECT_TRUE(up(kFar));
 }
 
-TEST_F(GatewaysUndiscovered, OneThatWasNeverAskedIsUpWithItsNi) {
+TEST_F(GatewaysUndiscovered, AnUncheckedGatewayIsUpWithItsNi) {
   node_.parameters.alive_router_check_interval_s.set(0);
   add(kFar);
   pass(2);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr NiFacts kWell{.health = kHealthMax};
 
-TEST(NiStanding, WhoIsWellIsUp) {
+TEST(NiStanding, AHealthyNiIsUp) {
   EXPECT_EQ(judge_ni(NiCause::kNone, kWell), NiCause::kNone);
 }
 
@@ -25,7 +25,7 @@ TEST(NiStanding, ADeviceThatHasFailedIsDownUntilItIsBack) {
   EXPECT_EQ(judge_ni(NiCause::kDevice, kWell), NiCause::kNone);
 }
 
-TEST(NiStanding, WhatItsDriverSaysHoldsUntilSomebodyPings) {
+TEST(NiStanding, TheDriverStatusHoldsUntilAPing) {
   NiFacts facts = kWell;
   facts.lnd_down = true;
   EXPECT_EQ(judge_ni(NiCause::kNone, facts), NiCause::kDriver);

@@ -148,7 +148,7 @@ TEST_F(NodeStandings, APeerThatTakesNoPushesHasTimeToAsk) {
   EXPECT_EQ(report().told.by_ping, 1U);
 }
 
-TEST_F(NodeStandings, WhoHasNotBeenHeardOfForLongIsNotWaitedFor) {
+TEST_F(NodeStandings, LongSilentPeersAreNotAwaited) {
   route();
   pass(seconds(111));
   ASSERT_TRUE(standing().drain(network_.now(), seconds(300)));
@@ -157,7 +157,7 @@ TEST_F(NodeStandings, WhoHasNotBeenHeardOfForLongIsNotWaitedFor) {
   EXPECT_EQ(report().told.pushed, 0U);
 }
 
-TEST_F(NodeStandings, WhatIsHeldLeavesBeforeADrainIsOver) {
+TEST_F(NodeStandings, HeldMessagesLeaveBeforeADrainEnds) {
   route();
   router_.load.held = 2;
   ASSERT_TRUE(standing().drain(network_.now(), seconds(20)));
@@ -169,7 +169,7 @@ TEST_F(NodeStandings, WhatIsHeldLeavesBeforeADrainIsOver) {
   EXPECT_EQ(report().cut_off, 2U);
 }
 
-TEST_F(NodeStandings, WhatWasToldInADrainIsNotSaidOfAStop) {
+TEST_F(NodeStandings, AStopDoesNotReportThePushesOfADrain) {
   route();
   ASSERT_TRUE(standing().drain(network_.now(), seconds(300)));
   pass(seconds(1));
@@ -180,7 +180,7 @@ TEST_F(NodeStandings, WhatWasToldInADrainIsNotSaidOfAStop) {
   EXPECT_EQ(report().text(), "stopping");
 }
 
-TEST_F(NodeStandings, WhoLeavesInTheMidstOfAStopKnowsWhoHasAcknowledgedThat) {
+TEST_F(NodeStandings, LeavingDuringAStopKeepsItsAcknowledgements) {
   route();
   standing().disable(network_.now());
   pass(seconds(2));
@@ -197,7 +197,7 @@ TEST_F(NodeStandings, WhoLeavesInTheMidstOfAStopKnowsWhoHasAcknowledgedThat) {
   EXPECT_TRUE(report().unsent_known);
 }
 
-TEST_F(NodeStandings, WhoLeavesWhenAStopHasHadItsTimeCountsOnceMore) {
+TEST_F(NodeStandings, LeavingAfterTheTimeOfAStopCountsPeersOnce) {
   route();
   router_.load.held = 1;
   standing().disable(network_.now());
@@ -211,7 +211,7 @@ TEST_F(NodeStandings, WhoLeavesWhenAStopHasHadItsTimeCountsOnceMore) {
   EXPECT_EQ(report().told.pushed, 1U);
 }
 
-TEST_F(NodeStandings, WhoHasNotAcknowledgedAStopIsCountedWhenItLeaves) {
+TEST_F(NodeStandings, PeersWithoutAcknowledgementOfAStopCountWhenLeaving) {
   RawPeer deaf(network_, {nid("10.0.0.9@tcp")});
   TestParcel parcel;
   router_.send(parcel, nid("10.0.0.9@tcp"));
@@ -228,7 +228,7 @@ TEST_F(NodeStandings, WhoHasNotAcknowledgedAStopIsCountedWhenItLeaves) {
   EXPECT_EQ(report().told.acknowledged, 1U);
 }
 
-TEST_F(NodeStandings, WhereThereMayBeManyPeersCountingGoesOnWhileItEmpties) {
+TEST_F(NodeStandings, CountingManyPeersContinuesWhileEmptying) {
   CoordinatorLimits limits = small_limits();
   limits.peers.peers = limits.peers.peer_nis = std::size_t{3} * NodeStanding::kPeersAtOnce;
   TestNode large(network_, {nid("10.0.0.77@tcp")}, limits);
@@ -244,7 +244,7 @@ TEST_F(NodeStandings, WhereThereMayBeManyPeersCountingGoesOnWhileItEmpties) {
   EXPECT_TRUE(standing.report(network_.now()).told.counted);
 }
 
-TEST_F(NodeStandings, WhatTransportsHaveIsKnownOnlyOnceTheyWereAsked) {
+TEST_F(NodeStandings, UnsentBytesAreKnownOnceTransportsWereAsked) {
   route();
   router_.load = {.held = 1, .unsent = 5, .unsent_since = Instant::min()};
   ASSERT_TRUE(standing().drain(network_.now(), seconds(20)));
@@ -271,7 +271,7 @@ TEST_F(NodeStandings, ANodeThatStartsWithoutRoutingHasNothingToSayOfIt) {
   EXPECT_FALSE(standing().take_note(note));
 }
 
-TEST_F(NodeStandings, WhoComesBackIsNamedARouterAgain) {
+TEST_F(NodeStandings, AReturningNodeIsARouterAgain) {
   route();
   router_.load.held = 1;
   ASSERT_TRUE(standing().drain(network_.now(), seconds(300)));
@@ -300,7 +300,7 @@ TEST_F(NodeStandings, ANetworkThatNobodyPingsIsDownUntilSomebodyDoes) {
   EXPECT_EQ(standing().changes_of(*router_.coordinator.local().ni(kOtherSide)), 2U);
 }
 
-TEST_F(NodeStandings, WhoDoesNotRouteIsUpHoweverSilentItIs) {
+TEST_F(NodeStandings, ASilentNodeWithoutRoutingIsUp) {
   pass(seconds(300));
   EXPECT_EQ(status(kOtherSide), kNiUp);
   route();
@@ -378,7 +378,7 @@ TEST_F(NodeStandings, AnNiThatLostSomeHealthGetsItBackUnlessItsDeviceHasFailed) 
   EXPECT_EQ(ni.health.get(), 700);
 }
 
-TEST_F(NodeStandings, WhatHappensIsNotedOnce) {
+TEST_F(NodeStandings, EachChangeIsNotedOnce) {
   StandingNote note;
   while (standing().take_note(note)) {
   }

@@ -63,13 +63,13 @@ class Recovery : public ::testing::Test {
   RawPeer peer_{network_, {kServer, kServerToo}};
 };
 
-TEST_F(Recovery, NobodyIsPingedWhomNobodyWants) {
+TEST_F(Recovery, UnneededPeersAreNotPinged) {
   server().status.set(kNiDown);
   pass(100);
   EXPECT_EQ(peer_.pings, 0);
 }
 
-TEST_F(Recovery, OneThatAnswersIsUpWithinASecond) {
+TEST_F(Recovery, AnAnsweringPeerIsUpWithinASecond) {
   lose();
   EXPECT_EQ(node_.coordinator.recovery().targets(), std::vector<Nid>{kServer});
   (void)node_.turn();
@@ -104,7 +104,7 @@ TEST_F(Recovery, PingsGoFurtherAndFurtherApartUpToAMinute) {
   EXPECT_TRUE(up());
 }
 
-TEST_F(Recovery, WhatIsDoneAboutEachIsTold) {
+TEST_F(Recovery, TheReportShowsEachEntry) {
   peer_.answers = false;
   EXPECT_TRUE(node_.coordinator.recovery().efforts().empty());
   lose();
@@ -131,7 +131,7 @@ TEST_F(Recovery, TheSettingMayKeepPingsCloser) {
 }
 
 // An interface that messages merely avoid is not a next hop that is down.
-TEST_F(Recovery, OfAnIllOneTheyGoUpToTheSetting) {
+TEST_F(Recovery, IntervalsOfAnUnhealthyNiGrowUpToTheSetting) {
   network_.send_failure = 1;
   get_ill();
   EXPECT_EQ(pings_within(3000),
@@ -140,7 +140,7 @@ TEST_F(Recovery, OfAnIllOneTheyGoUpToTheSetting) {
   EXPECT_EQ(pings_within(4000), (std::vector{723, 2723})) << "3723, and each 2000 s later";
 }
 
-TEST_F(Recovery, OneThatIsHeardOfOrDownDoesNotWaitForIt) {
+TEST_F(Recovery, PingsOfADownOrHeardNiDoNotWaitForTheInterval) {
   network_.send_failure = 1;
   get_ill();
   (void)pings_within(1100);
@@ -154,7 +154,7 @@ TEST_F(Recovery, OneThatIsHeardOfOrDownDoesNotWaitForIt) {
   EXPECT_EQ(pings_within(100).size(), 1U) << "messages wait for it";
 }
 
-TEST_F(Recovery, OneThatTrafficMakesWellIsLetGoSoon) {
+TEST_F(Recovery, AnNiThatTrafficRestoresIsRemovedSoon) {
   get_ill();
   peer_.answers = false;
   pass(600);
@@ -165,7 +165,7 @@ TEST_F(Recovery, OneThatTrafficMakesWellIsLetGoSoon) {
   EXPECT_EQ(count(Id::kRecovered), 1U);
 }
 
-TEST_F(Recovery, OneThatIsSilentIsPingedUntilItIsBack) {
+TEST_F(Recovery, ASilentNiIsPingedUntilItReturns) {
   peer_.answers = false;
   lose();
   pass(60);
@@ -191,7 +191,7 @@ TEST_F(Recovery, OnlyOnePingOfEachIsWithItsLnd) {
   EXPECT_EQ(count(Id::kPings), 4U) << "one that does not end for a minute is not waited for";
 }
 
-TEST_F(Recovery, OneThatWasHeardOfMeanwhileIsNotPinged) {
+TEST_F(Recovery, AnNiHeardMeanwhileIsNotPinged) {
   lose();
   server().status.set(kNiUp);
   pass(3);
@@ -199,7 +199,7 @@ TEST_F(Recovery, OneThatWasHeardOfMeanwhileIsNotPinged) {
   EXPECT_EQ(count(Id::kRecovered), 1U);
 }
 
-TEST_F(Recovery, OneThatNobodyWantsAnyMoreIsLeftAlone) {
+TEST_F(Recovery, AnUnneededNiIsNotPingedFurther) {
   network_.send_failure = 1;
   lose();
   pass(400);
@@ -214,7 +214,7 @@ TEST_F(Recovery, OneThatNobodyWantsAnyMoreIsLeftAlone) {
   EXPECT_TRUE(up()) << "but with the next message at once";
 }
 
-TEST_F(Recovery, OneThatWasSilentForTheLimitIsLeftAlone) {
+TEST_F(Recovery, AnNiSilentForTheLimitIsNotPingedFurther) {
   node_.parameters.recovery_limit_s.set(20);
   server().last_alive_ns.set(node_.now().time_since_epoch().count());
   network_.send_failure = 1;
@@ -227,7 +227,7 @@ TEST_F(Recovery, OneThatWasSilentForTheLimitIsLeftAlone) {
   EXPECT_EQ(count(Id::kLetGo), 1U);
 }
 
-TEST_F(Recovery, OneThatGoesIsForgotten) {
+TEST_F(Recovery, ARemovedNiIsForgotten) {
   peer_.answers = false;
   lose();
   pass(2);
@@ -265,7 +265,7 @@ TEST_F(Recovery, ManyTakeTurnsAndMoreThanThatAreRefused) {
 
 // The receiver of a reply restores health; in this test only the test itself does. The LND holds
 // each ping of a silent peer for as long as it tries to connect.
-TEST(RecoveryBehindSilentPeers, OneThatIsBackIsFoundAtOnce) {
+TEST(RecoveryBehindSilentPeers, AReturnedPeerIsFoundAtOnce) {
   FakeNetwork network;
   network.response_timeout = seconds(600);
   CoordinatorLimits limits = small_limits();
@@ -291,7 +291,7 @@ TEST(RecoveryBehindSilentPeers, OneThatIsBackIsFoundAtOnce) {
   EXPECT_EQ(node.coordinator.peers().find(kServer)->status.get(), kNiUp);
 }
 
-TEST_F(Recovery, OneOfSeveralThatLostHealthIsPingedUntilItIsWell) {
+TEST_F(Recovery, AnUnhealthyNiOfSeveralIsPingedUntilItIsHealthy) {
   node_.parameters.max_recovery_ping_interval_s.set(60);
   get_ill();
   ASSERT_EQ(node_.nids_of(kServer).size(), 2U);
@@ -329,7 +329,7 @@ TEST_F(Recovery, HealthThatDecidesNothingIsNobodysConcern) {
 }
 
 // There is room for two, which two unhealthy silent interfaces occupy.
-TEST(RecoveryWithoutRoom, TheSilentGiveWayToANextHopAndAreLookedForLater) {
+TEST(RecoveryWithoutRoom, SilentNisGiveWayToANextHopAndReturnLater) {
   using Id = RecoveryTable::Id;
   const Nid hop = nid("10.0.0.77@tcp");
   CoordinatorLimits limits = small_limits();
@@ -371,7 +371,7 @@ TEST(RecoveryWithoutRoom, TheSilentGiveWayToANextHopAndAreLookedForLater) {
   EXPECT_TRUE(has(kServer) && has(kServerToo)) << "there is room again";
 }
 
-TEST_F(Recovery, OneThatNobodySaidIsIllIsFoundByALookAtAll) {
+TEST_F(Recovery, AScanFindsUnreportedUnhealthyNis) {
   get_another_nid();
   server().last_alive_ns.set(node_.now().time_since_epoch().count());
   server().health.set(700);

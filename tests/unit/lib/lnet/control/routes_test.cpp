@@ -90,7 +90,7 @@ TEST_F(RoutesTest, ADeletedRouteIsSeenByNobodyAndItsGatewayIsFree) {
   EXPECT_TRUE(add(kFar, kGateway)) << "as if it had never been there";
 }
 
-TEST_F(RoutesTest, WhatCannotBeIsToldWithTheKernelsErrno) {
+TEST_F(RoutesTest, InvalidRoutesGetTheErrnoOfTheKernel) {
   ASSERT_TRUE(add(kFar, kGateway));
   EXPECT_EQ(errno_of(add(kFar, kGateway, 3).error().code), EEXIST);
   EXPECT_EQ(errno_of(add(kOther.net(), kGateway).error().code), EEXIST);
@@ -154,7 +154,7 @@ TEST_F(RoutesTest, ARouteFollowsItsNidToAnotherNode) {
   EXPECT_EQ(record(kThird).gateway_refs, 2U);
 }
 
-TEST_F(RoutesTest, WhatStoodBehindAnotherComesForwardWhenThatGoes) {
+TEST_F(RoutesTest, ASecondRouteOfAGatewayReplacesARemovedOne) {
   RawPeer far(network_, {kGateway, kGatewayToo});
   ASSERT_TRUE(add(kFar, kGateway));
   ASSERT_TRUE(add(kFar, kGatewayToo));

@@ -31,7 +31,7 @@ class RoutingStates : public ::testing::Test {
   int changes_ = 0;
 };
 
-TEST_F(RoutingStates, WhatTheNodeWasStartedWithIsSoAtOnce) {
+TEST_F(RoutingStates, TheInitialSettingActsAtOnce) {
   EXPECT_EQ(state(), RoutingState::kDisabled);
   EXPECT_FALSE(machine_.advertised());
   machine_.set(true, now_);
@@ -173,7 +173,7 @@ TEST_F(RoutingStates, PeersThatCannotBePushedToHaveTheirTime) {
   EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
 }
 
-TEST_F(RoutingStates, NobodyIsTakenToKnowBeforePeersWereCounted) {
+TEST_F(RoutingStates, NoPeerCountsAsInformedBeforeTheCount) {
   machine_.set(true, now_);
   ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
   pass(seconds(5));
@@ -240,7 +240,7 @@ TEST_F(RoutingStates, TheBoundOfADrainCanBeSetAnew) {
   EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
 }
 
-TEST_F(RoutingStates, WhatIsNotDrainedYetIsBackAtOnce) {
+TEST_F(RoutingStates, AnIncompleteDrainIsUndoneAtOnce) {
   machine_.set(true, now_);
   const Instant began = machine_.began();
   ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
@@ -251,7 +251,7 @@ TEST_F(RoutingStates, WhatIsNotDrainedYetIsBackAtOnce) {
   EXPECT_EQ(machine_.began(), began) << "it forwarded all the time";
 }
 
-TEST_F(RoutingStates, WhatIsDrainedStartsAnew) {
+TEST_F(RoutingStates, ADrainedRouterStartsAnew) {
   machine_.set(true, now_);
   ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
   told_ = kNobody;
@@ -263,7 +263,7 @@ TEST_F(RoutingStates, WhatIsDrainedStartsAnew) {
   EXPECT_EQ(machine_.began(), now_);
 }
 
-TEST_F(RoutingStates, WhoDoesNotRouteHasNothingToDrain) {
+TEST_F(RoutingStates, ANodeWithoutRoutingHasNothingToDrain) {
   EXPECT_EQ(machine_.drain(now_, kNotice, seconds(9)).error(), Errc::kInvalid);
   EXPECT_EQ(machine_.undrain(now_).error(), Errc::kInvalid);
 }
@@ -295,7 +295,7 @@ TEST_F(RoutingStates, ADrainThatBecomesAStopHasNoMoreTimeThanAStop) {
   EXPECT_EQ(machine_.cut_off(), 1U);
 }
 
-TEST_F(RoutingStates, WhatPeersHaveAcknowledgedAStopDoesNotWaitForAgain) {
+TEST_F(RoutingStates, AStopDoesNotRepeatTheWaitForAcknowledgements) {
   machine_.set(true, now_);
   load_.held = 1;
   told_ = {.pushed = 2, .acknowledged = 2, .counted = true};
@@ -310,7 +310,7 @@ TEST_F(RoutingStates, WhatPeersHaveAcknowledgedAStopDoesNotWaitForAgain) {
   EXPECT_EQ(state(), RoutingState::kDisabled);
 }
 
-TEST_F(RoutingStates, WhoLeavesWhileItStopsCountsPeersAndGetsNoMoreTime) {
+TEST_F(RoutingStates, LeavingDuringAStopCountsPeersInTheSameTime) {
   machine_.set(true, now_);
   machine_.disable(now_, kNotice);
   pass(seconds(60));
@@ -325,7 +325,7 @@ TEST_F(RoutingStates, WhoLeavesWhileItStopsCountsPeersAndGetsNoMoreTime) {
   EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
 }
 
-TEST_F(RoutingStates, WhoLeavesWhileItStopsNeedNotWaitForWhatIsAcknowledged) {
+TEST_F(RoutingStates, LeavingDuringAStopDoesNotRepeatAcknowledgements) {
   machine_.set(true, now_);
   machine_.disable(now_, kNotice);
   ASSERT_TRUE(machine_.leave(now_, kNotice, seconds(600), false));
@@ -334,7 +334,7 @@ TEST_F(RoutingStates, WhoLeavesWhileItStopsNeedNotWaitForWhatIsAcknowledged) {
   EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
 }
 
-TEST_F(RoutingStates, NothingTakesBackWhatLeaves) {
+TEST_F(RoutingStates, LeavingCannotBeUndone) {
   EXPECT_EQ(machine_.leave(now_, kNotice, seconds(9), false).error(), Errc::kInvalid);
   machine_.set(true, now_);
   ASSERT_TRUE(machine_.leave(now_, kNotice, seconds(600), false)) << "it is a drain";
@@ -353,7 +353,7 @@ TEST_F(RoutingStates, NothingTakesBackWhatLeaves) {
 
 // In any order of requests: routing is advertised only while enabled, a drain ends within its
 // bound, and held messages are not released early.
-TEST_F(RoutingStates, AnyOrderOfWishesEndsInTime) {
+TEST_F(RoutingStates, AnyOrderOfRequestsEndsInTime) {
   for (std::uint64_t seed = 1; seed <= mocks::seeds_of(200); ++seed) {
     Random random(seed);
     machine_ = {};

@@ -142,7 +142,7 @@ TEST(SelectionPolicies, ASweepPublishesNoMoreThanTheDirectoryTakesBack) {
 }
 
 // `route explain` for a NID that is no peer yet.
-TEST_F(SelectionPoliciesTest, ItIsToldBeforehandWhatAPeerNiWillGet) {
+TEST_F(SelectionPoliciesTest, TheReportPredictsThePolicyOfAPeerNi) {
   add_route(kGateway);
   const Nid far = Nid::of(NetType::kKfi, 7, 5);
   const auto welcome = [&](const Nid& nid) { return node_.coordinator.policies().welcome(nid); };
@@ -191,7 +191,7 @@ TEST_F(SelectionPoliciesTest, InterfacesThatAPeerPrefersAreThoseThatThereAre) {
   EXPECT_EQ(peer_ni(kPeer).preferences.load(), nullptr);
 }
 
-TEST_F(SelectionPoliciesTest, WhatWasRecordedForAPeerIsForgottenWhereAPolicySpeaks) {
+TEST_F(SelectionPoliciesTest, APolicyReplacesTheRecordedNi) {
   node_.make_peer(kPeer);
   const Ni* const first = node_.coordinator.local().ni(kOurs);
   peer_ni(kPeer).preferred_ni.set(first);
@@ -393,7 +393,7 @@ TEST_F(SelectionPoliciesTest, SayWhatTheKernelsWouldWhateverChanges) {
   }
 }
 
-TEST(Udsp, WhatNoPolicyCanBeAboutIsRefused) {
+TEST(Udsp, ImpossiblePoliciesAreRefused) {
   const auto code = [](bool src, bool dst, bool rte, std::optional<std::uint32_t> priority) {
     const auto range = [](bool there) { return there ? std::optional(UdspRange{}) : std::nullopt; };
     const auto completed = complete_udsp({.source = range(src),

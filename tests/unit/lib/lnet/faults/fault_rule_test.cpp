@@ -90,7 +90,7 @@ TEST(FaultRule, StrikesOneOfEachBlock) {
   }
 }
 
-TEST(FaultRule, OfEveryOtherMessageBeginsWithTheFirst) {
+TEST(FaultRule, ARuleForEveryOtherMessageBeginsWithTheFirst) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     FaultRule rule = rule_of({.rate = 2}, seed);
     EXPECT_TRUE(drops(rule, header_of(MessageType::kPut)));

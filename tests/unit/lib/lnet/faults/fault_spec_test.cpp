@@ -23,7 +23,7 @@ TEST(FaultSpec, NeedsASourceAndADestination) {
   EXPECT_TRUE(complete(spec).has_value());
 }
 
-TEST(FaultSpec, OfADelayNeedsALatencyAndNothingOfADrop) {
+TEST(FaultSpec, ADelayNeedsALatencyAndNoDropSettings) {
   EXPECT_FALSE(complete({.kind = FaultKind::kDelay, .rate = 1}).has_value());
   EXPECT_TRUE(complete({.kind = FaultKind::kDelay, .rate = 1, .latency_s = 1}).has_value());
   EXPECT_FALSE(
@@ -45,7 +45,7 @@ TEST(FaultSpec, WithBitsThatMeanNothingIsRefused) {
   EXPECT_FALSE(complete({.rate = 1, .random = true}).has_value());
 }
 
-TEST(FaultSpec, OfWhatHasNoLocalNidIsRefusedWithOne) {
+TEST(FaultSpec, ALocalNidIsRefusedWhereItHasNoMeaning) {
   const Nid local = Nid::of(NetType::kTcp, 0, 1);
   EXPECT_TRUE(complete({.local = local, .rate = 1}).has_value());
   EXPECT_FALSE(

@@ -32,7 +32,7 @@ TEST(PoolSizing, BeginsWithLessInProportionWhereThereIsNot) {
   EXPECT_EQ(first_sizes(kBuffersDefault, kAll, {.first_bytes = 0}), (BufferCounts{{2048, 1, 1}}));
 }
 
-TEST(PoolSizing, WhatIsSetStaysAndTheOthersGetWhatItLeaves) {
+TEST(PoolSizing, ConfiguredPoolsStayAndOthersShareTheRest) {
   const PoolBudget little{.first_bytes = 104 * kMib};
   const BufferCounts asked{{2048, 16384, 100}};
   EXPECT_EQ(first_sizes(asked, {{true, true, false}}, {.first_bytes = 132 * kMib}),
@@ -52,7 +52,7 @@ TEST(PoolSizing, AClassThatStarvesGetsAQuarterMore) {
   EXPECT_EQ(grown_sizes({{8, 8, 8}}, kNone, kAll, kRich), (BufferCounts{{8, 8, 8}}));
 }
 
-TEST(PoolSizing, WhatIsSetNeverGrows) {
+TEST(PoolSizing, ConfiguredPoolsNeverGrow) {
   EXPECT_EQ(grown_sizes({{8, 8, 8}}, kAll, kNone, kRich), (BufferCounts{{8, 8, 8}}));
   EXPECT_EQ(pool_bounds({{8, 8, 8}}, kNone, kRich)[BufferClass::kLarge], PoolBound::kSet);
 }

@@ -55,7 +55,7 @@ TEST(RouterBuffers, TheOneThatCameBackLastGoesFirst) {
   EXPECT_EQ(place(buffers, buffers.take(BufferClass::kSmall)), place(buffers, a));
 }
 
-TEST(RouterBuffers, OfNoPayloadNeedNoMemory) {
+TEST(RouterBuffers, BuffersWithoutPayloadNeedNoMemory) {
   RouterBuffers buffers(kMemory);
   ASSERT_TRUE(buffers.resize({{1, 0, 0}}));
   EXPECT_TRUE(buffers.payload(buffers.take(BufferClass::kTiny), 0).empty());
@@ -193,7 +193,7 @@ TEST(RouterBuffers, KeepWhatTheyHaveGrownToWhenAnotherClassIsSet) {
   EXPECT_EQ(buffers.total(BufferClass::kLarge), 2U) << "and begins anew";
 }
 
-TEST(RouterBuffers, ThatAreToGoAreNotKeptByTheGrowthOfOthers) {
+TEST(RouterBuffers, SurplusBuffersAreRemovedWhileOthersGrow) {
   RouterBuffers buffers(growing());
   ASSERT_TRUE(buffers.resize({{1, 4, 1}}, {{false, false, true}}));
   const BufferRef a = buffers.take(BufferClass::kSmall);

@@ -17,7 +17,7 @@ TEST(HopTimes, EachBucketBeginsWhereTheOneBeforeItEnds) {
   }
 }
 
-TEST(HopTimes, WhatIsOutOfRangeIsInTheFirstOrTheLast) {
+TEST(HopTimes, ValuesOutOfRangeAreInTheFirstOrLastBucket) {
   EXPECT_EQ(HopTimes::bucket_of(microseconds(-5)), 0U);
   EXPECT_EQ(HopTimes::bucket_of(std::chrono::hours(1)), HopTimes::kBuckets - 1);
 }

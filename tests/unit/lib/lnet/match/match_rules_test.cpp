@@ -10,7 +10,7 @@ namespace {
 using MatchRules = MatchTest;
 using Id = MatchCounters::Id;
 
-TEST_F(MatchRules, NothingAttachedMatchesNothing) {
+TEST_F(MatchRules, AnEmptyPortalMatchesNothing) {
   const MatchResult result = table.match(put(1));
   EXPECT_EQ(result.verdict, MatchVerdict::kNoMatch);
   EXPECT_EQ(result.cause, MatchCause::kNoEntry);
@@ -174,7 +174,7 @@ TEST_F(MatchRules, EntriesWithIgnoreBitsGoFirst) {
   finish(result.grant);
 }
 
-TEST_F(MatchRules, WhatIsTooLongIsDroppedAndTheSearchStops) {
+TEST_F(MatchRules, LongMessagesAreDroppedAndTheSearchStops) {
   std::ignore = attach(me(), md(kMdPut, 10));
   std::ignore = attach(me(), md(kMdPut, 100));
   const MatchResult result = table.match(put(11));

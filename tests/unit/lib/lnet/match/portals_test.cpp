@@ -62,7 +62,7 @@ TEST(WireHandleOfAnMd, ComesBackAsItWent) {
   }
 }
 
-TEST(WireHandleOfAnMd, WhatWeNeverMadeIsMalformed) {
+TEST(WireHandleOfAnMd, ForeignHandlesAreMalformed) {
   const WireHandle good = encode_handle({.index = 1, .generation = 1, .shard = 1}, 99);
   for (const std::uint64_t type : {0ULL, 2ULL, 3ULL}) {
     WireHandle bad = good;

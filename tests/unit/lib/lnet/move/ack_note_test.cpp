@@ -92,7 +92,7 @@ TEST_F(AckNotes, ALateOneIsCountedOnceAsDropped) {
   rig.expect_conserved();
 }
 
-TEST_F(AckNotes, WhenAllNotesAreOutTheNextOneWaits) {
+TEST_F(AckNotes, TheNextOneWaitsWhenAllNotesAreInUse) {
   const MdHandle md = wait_for_ack();
   for (unsigned i = 0; i < 4; ++i)
     EXPECT_EQ(offer(md), RxVerdict::kReceive);
@@ -111,7 +111,7 @@ TEST_F(AckNotes, WhenAllNotesAreOutTheNextOneWaits) {
 }
 
 // ACKs that arrive through a gateway ask the other shard like other messages.
-TEST_F(AckNotes, OthersAreAskedFor) {
+TEST_F(AckNotes, RoutedAcksAskTheOtherShard) {
   const MdHandle md = wait_for_ack();
   EXPECT_EQ(offer(md, kSender + 1), RxVerdict::kPark);
   rig.settle();

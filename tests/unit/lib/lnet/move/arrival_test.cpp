@@ -20,7 +20,7 @@ RxDecision offer_from_elsewhere(HeldNode& rig, RxHandle rx) {
 }
 
 // lustre-release lnet/lnet/lib-move.c: lnet_prep_send()
-TEST(Arrival, WhateverProcessWasAskedTheAnswerIsFromThisNodes) {
+TEST(Arrival, ResponsesComeFromThePidOfThisNode) {
   HeldNode rig({});
   Recorder target;
   rig.attach(target);
@@ -88,7 +88,7 @@ RxDecision offer_ping(HeldNode& rig, const Nid& source, const Nid& destination) 
   return rig.port().on_header({.header = header, .from = HeldNode::nid(2), .rx = {1, 1}});
 }
 
-TEST(Arrival, OfAPingShowsARouterThatItsNetworkIsAlive) {
+TEST(Arrival, APingShowsARouterThatItsNetworkIsAlive) {
   HeldNode rig({});
   rig.node.add_peer(HeldNode::nid(2), ShardId{0});
   rig.settle();
@@ -105,7 +105,7 @@ TEST(Arrival, OfAPingShowsARouterThatItsNetworkIsAlive) {
   EXPECT_FALSE(rig.node.shared().ni_changed.load());
 }
 
-TEST(Arrival, OfAPingWakesANetworkThatWasDown) {
+TEST(Arrival, APingRevivesANetworkThatWasDown) {
   HeldNode rig({});
   rig.node.add_peer(HeldNode::nid(2), ShardId{0});
   rig.settle();

@@ -8,7 +8,7 @@
 namespace plnet::lnet::credits_test {
 namespace {
 
-TEST(Credits, WhatIsOverThePeersCreditsWaitsInOrder) {
+TEST(Credits, MessagesBeyondThePeersCreditsWaitInOrder) {
   HeldNode rig({.tunables = {.peer_credits = 2}});
   Recorder user;
   const MdHandle md = rig.bind(user);
@@ -69,7 +69,7 @@ TEST(Credits, MoreThanFourGibibytesMayWaitForAPeer) {
   rig.expect_conserved();
 }
 
-TEST(Credits, WhatIsOverTheInterfacesCreditsWaitsInOrder) {
+TEST(Credits, MessagesBeyondTheInterfacesCreditsWaitInOrder) {
   HeldNode rig({.tunables = {.peer_credits = 8, .credits = 2}});
   Recorder user;
   const MdHandle md = rig.bind(user);
@@ -112,7 +112,7 @@ TEST(Credits, BackPressureOfTheLndLosesNothing) {
   rig.expect_conserved();
 }
 
-TEST(Credits, WhatWaitsForThePeerPastItsDeadlineEnds) {
+TEST(Credits, MessagesWaitingForThePeerTimeOut) {
   for (const unsigned shards : {1U, 2U}) {
     HeldNode rig({.shards = shards, .tunables = {.peer_credits = 1}});
     Recorder user;
@@ -140,7 +140,7 @@ TEST(Credits, WhatWaitsForThePeerPastItsDeadlineEnds) {
   }
 }
 
-TEST(Credits, WhatWaitsForTheInterfacePastItsDeadlineDoesNotGoOut) {
+TEST(Credits, MessagesWaitingForTheInterfaceTimeOutUnsent) {
   HeldNode rig({.tunables = {.credits = 1}});
   Recorder user;
   const MdHandle md = rig.bind(user);

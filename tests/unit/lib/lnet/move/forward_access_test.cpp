@@ -29,7 +29,7 @@ struct ForwardAccess : testing::Test {
   }
 };
 
-TEST_F(ForwardAccess, OfWhomItForbidsNothingGoesOnAndEachIsCounted) {
+TEST_F(ForwardAccess, ForbiddenMessagesAreDroppedAndCounted) {
   AccessRule rule{.use = AccessUse::kForward};
   rule.source = NidRangeList::parse(text_of(kClient)).value();
   rule.from = kClient.net();
@@ -50,7 +50,7 @@ TEST_F(ForwardAccess, OfWhomItForbidsNothingGoesOnAndEachIsCounted) {
 }
 
 // The client names a NID of the server on a network to which this router is not connected.
-TEST_F(ForwardAccess, TheNidThatItLeavesForIsJudgedToo) {
+TEST_F(ForwardAccess, TheNextNidIsJudgedToo) {
   const Nid elsewhere = Nid::of(NetType::kTcp, 2, 20);
   auto& server = static_cast<PeerRecord&>(*rig.node.directory().find(kServer)->peer.load());
   server.add_state(kPeerMultiRail | kPeerDiscovered | kPeerNidsUpToDate);
@@ -70,7 +70,7 @@ TEST_F(ForwardAccess, TheNidThatItLeavesForIsJudgedToo) {
 }
 
 // The other NID of the peer is healthy.
-TEST_F(ForwardAccess, WhereTheOtherNidIsForbiddenItGoesWhereItWasToGo) {
+TEST_F(ForwardAccess, AForbiddenSecondNidLeavesTheFirstOne) {
   const Nid other = ForwardRig::server(22);
   PeerDirectory& directory = rig.node.directory();
   PeerRecord& server = *directory.peer_of(kServer);

@@ -97,7 +97,7 @@ TEST(ForwardAhead, AnnouncedMessagesGoByTheGatewayThatLeadsThere) {
   rig.expect_conserved();
 }
 
-TEST(ForwardAhead, WhatWasAnnouncedInAnEarlierTurnIsLookedUpAnew) {
+TEST(ForwardAhead, EarlierAnnouncementsAreLookedUpAgain) {
   Rig rig;
   const MessageHeader header{.destination = kServer, .source = kClient, .type = MessageType::kPut};
   rig.port(kClient).on_headers_ahead({{{&header, nullptr}}});

@@ -137,7 +137,7 @@ TEST(ForwardKept, WaitsAsItIs) {
 
 // Its LND fetched the payload for its own reasons, and the connection continued with the next
 // message.
-TEST(ForwardKept, OneIsNotTakenForTheNextOnItsConnection) {
+TEST(ForwardKept, AKeptMessageIsNotConfusedWithTheNextOne) {
   KeptRig rig({.tunables = {.peer_credits = 1}});
   rig.keep(kServer, {1, 1});
   rig.keep(kServer, {2, 1});

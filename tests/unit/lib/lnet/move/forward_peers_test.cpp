@@ -16,7 +16,7 @@ std::uint64_t count(AnyRig& rig, Id id) {
   return rig.node.directory().counters().get(id);
 }
 
-TEST(ForwardPeers, NobodyIsMadeForANetworkThatNothingLeadsTo) {
+TEST(ForwardPeers, NoPeerIsMadeOnAnUnreachableNetwork) {
   Rig rig;
   const std::uint64_t before = count(rig, Id::kCreated);
   for (std::uint32_t i = 1; i <= 50; ++i) {
@@ -29,7 +29,7 @@ TEST(ForwardPeers, NobodyIsMadeForANetworkThatNothingLeadsTo) {
   rig.expect_conserved();
 }
 
-TEST(ForwardPeers, WhereForwardedMessagesGoTakesNoPlaceThatIsKept) {
+TEST(ForwardPeers, DestinationsDoNotUseReservedPlaces) {
   Rig rig({.kept_for_own = kKept});
   std::uint32_t index = 0;
   for (std::uint32_t i = 0; i < 80; ++i) {
@@ -49,7 +49,7 @@ TEST(ForwardPeers, WhereForwardedMessagesGoTakesNoPlaceThatIsKept) {
 }
 
 // A request for an ACK names a NID to which the ACK will go.
-TEST(ForwardPeers, WhoAnswersGoToTakesNoPlaceThatIsKept) {
+TEST(ForwardPeers, ResponseTargetsDoNotUseReservedPlaces) {
   constexpr std::size_t kPeers = 32;
   const auto other = [](std::uint32_t address) { return Nid::of(NetType::kTcp, 7, address); };
   HeldNode rig({.nids = {HeldNode::nid(1), other(1)}, .peers = kPeers, .kept_for_own = kKept});

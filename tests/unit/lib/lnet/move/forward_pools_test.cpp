@@ -105,7 +105,7 @@ TEST(ForwardPools, GrowNoFurtherThanTheyMay) {
   pools.expect_conserved();
 }
 
-TEST(ForwardPools, ItIsToldAgainWhileItLastsAndOnceWhenItIsOver) {
+TEST(ForwardPools, StarvationIsReportedRepeatedlyAndItsEndOnce) {
   Pools pools(false);
   const Instant begun = pools.now;
   unsigned starved = 0;
@@ -168,7 +168,7 @@ TEST(ForwardPools, AClientAloneBorrowsAThirdOfTheBuffers) {
   rig.expect_conserved();
 }
 
-TEST(ForwardPools, WhatAClientBorrowsOfAClassKeepsItFromNoOther) {
+TEST(ForwardPools, ALoanOfOneClassDoesNotBlockOtherClasses) {
   Lenders rig({.peer_credits = 4});
   EXPECT_EQ(rig.send_all(10, kPage), 8U);
   rig.end_all();

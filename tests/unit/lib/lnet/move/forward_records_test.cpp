@@ -76,7 +76,7 @@ TEST(ForwardRecords, AHopThatTakesNothingLeavesMessagesForOthers) {
   rig.expect_conserved();
 }
 
-TEST(ForwardRecords, OfAllClassesTogether) {
+TEST(ForwardRecords, AllClassesShareTheRecords) {
   Rig rig(8);
   for (const std::uint32_t length : {0U, 10U, 5000U, 0U, 10U, 5000U})
     (void)rig.forward(kClient, kDead, length, {++rig.index, 1});
@@ -101,7 +101,7 @@ TEST(ForwardRecords, AHopThatTakesNothingLeavesReceiveRecordsForOthers) {
   rig.expect_conserved();
 }
 
-TEST(ForwardRecords, WhoWaitsForThemMakesTheHopStall) {
+TEST(ForwardRecords, WaitingForRecordsMakesTheHopStall) {
   Rig rig(8);
   for (unsigned i = 0; i < 5; ++i)
     (void)rig.send(kDead);
@@ -113,7 +113,7 @@ TEST(ForwardRecords, WhoWaitsForThemMakesTheHopStall) {
 }
 
 // From the moment when it has its buffer: its payload arrives without pause.
-TEST(ForwardRecords, NothingOfThisNodesOwnTakesTheMessageThatIsPromised) {
+TEST(ForwardRecords, OwnMessagesDoNotTakeAPromisedRecord) {
   Rig rig(4);
   ASSERT_EQ(rig.offer(kClient, kLive, 10, {1, 1}).verdict, RxVerdict::kReceive);
   for (unsigned i = 0; i < 3; ++i)
@@ -150,7 +150,7 @@ TEST(ForwardRecords, APromiseThatIsNoLongerNeededIsGoodForAnAnswer) {
   rig.expect_conserved();
 }
 
-TEST(ForwardRecords, WhatWaitsGoesOnWithAMessageOfThisNodesOwnThatComesHome) {
+TEST(ForwardRecords, AWaitingMessageContinuesWithAReturnedRecord) {
   Rig rig(2);
   ASSERT_TRUE(rig.put() && rig.put());
   EXPECT_EQ(rig.send(kLive), RxVerdict::kPark);

@@ -38,7 +38,7 @@ TEST(ForwardRelease, AMessageThatARuleHoldsOutlivesItsSender) {
   }
 }
 
-TEST(ForwardRelease, WhatWaitsForACreditOfTheInterfaceToAHopThatGoesDownEnds) {
+TEST(ForwardRelease, MessagesWaitingForAnInterfaceEndWhenTheirHopGoesDown) {
   for (const unsigned shards : {1U, 2U}) {
     ForwardRig rig({.shards = shards,
                     .buffers = {{16, 16, 16}},
@@ -69,7 +69,7 @@ TEST(ForwardRelease, WhatWaitsForACreditOfTheInterfaceToAHopThatGoesDownEnds) {
 }
 
 // A drain waits for all of them.
-TEST(ForwardRelease, WhatWaitsForWhateverIsHeldAsMuchAsWhatHasABuffer) {
+TEST(ForwardRelease, WaitingMessagesCountAsHeldLikeBufferedOnes) {
   ForwardRig rig({.buffers = {{8, 2, 8}}, .tunables = {.peer_buffer_credits = 2}});
   for (const Nid& nid : {kClient, kServer})
     rig.node.add_peer(nid, ShardId{0});
@@ -94,7 +94,7 @@ TEST(ForwardRelease, WhatWaitsForWhateverIsHeldAsMuchAsWhatHasABuffer) {
 }
 
 // Otherwise it would continue as buffers return, for as long as the hops take.
-TEST(ForwardRelease, WhatWaitsWhenRoutingEndsIsDroppedAndWhatHasABufferGoesOn) {
+TEST(ForwardRelease, BufferedMessagesSurviveTheEndOfRouting) {
   ForwardRig rig({.buffers = {{8, 2, 8}}, .tunables = {.peer_buffer_credits = 2}});
   for (const Nid& nid : {kClient, kServer})
     rig.node.add_peer(nid, ShardId{0});
@@ -119,7 +119,7 @@ TEST(ForwardRelease, WhatWaitsWhenRoutingEndsIsDroppedAndWhatHasABufferGoesOn) {
   rig.expect_conserved();
 }
 
-TEST(ForwardRelease, WhatIsHeldByARuleWhenRoutingEndsIsDroppedAfterIt) {
+TEST(ForwardRelease, DelayedMessagesAreDroppedAfterTheEndOfRouting) {
   ForwardRig rig;
   rig.settle();
   ASSERT_TRUE(

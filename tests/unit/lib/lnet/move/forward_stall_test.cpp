@@ -56,7 +56,7 @@ TEST(ForwardStall, AHopThatIsSilentForLongWithinItsShareTakesAllInTheEnd) {
   rig.expect_conserved();
 }
 
-TEST(ForwardStall, WhatWaitsForAHopThatStallsIsDropped) {
+TEST(ForwardStall, MessagesWaitingForAStalledHopAreDropped) {
   Rig rig({.buffers = {{8, 8, 8}}, .tunables = {.peer_buffer_credits = 32}});
   for (std::uint32_t i = 1; i <= 6; ++i)
     (void)rig.forward(kClient, kServer, 10, {i, 1});
@@ -100,7 +100,7 @@ TEST(ForwardStall, AHopThatWaitsForCreditsThatAnotherHoldsIsNotStalled) {
   rig.expect_conserved();
 }
 
-TEST(ForwardStall, WhereAnInterfaceLendsEachHopHasOneMessageUnderWay) {
+TEST(ForwardStall, EachHopOfALendingInterfaceHasOneMessageInFlight) {
   Rig rig({.buffers = {{16, 16, 16}},
            .tunables = {
                .peer_credits = 8, .peer_buffer_credits = 32, .credits = 4, .lends_credits = true}});
@@ -136,7 +136,7 @@ TEST(ForwardStall, AHopThatWaitsForPayloadsIsNotStalled) {
 }
 
 // Payloads complete one after the other, which is no sign of life of the hop.
-TEST(ForwardStall, WhatIsHandedToASilentHopLaterDoesNotPutItOff) {
+TEST(ForwardStall, LaterMessagesDoNotPostponeTheStall) {
   Rig rig({.buffers = {{8, 4, 8}}, .tunables = {.peer_buffer_credits = 32}});
   for (std::uint32_t i = 1; i <= 2; ++i)
     ASSERT_EQ(rig.offer(kClient, kServer, 10, {i, 1}).verdict, RxVerdict::kReceive);

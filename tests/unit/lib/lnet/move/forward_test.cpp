@@ -71,7 +71,7 @@ TEST(Forward, EveryTypeGoesBothWaysAndNoGetHasASink) {
   rig.expect_conserved();
 }
 
-TEST(Forward, NothingIsWhileRoutingIsOff) {
+TEST(Forward, NothingIsForwardedWhileRoutingIsOff) {
   Rig rig;
   rig.node.shared().parameters.routing.set(static_cast<std::int32_t>(RoutingState::kDisabled));
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kDrop);
@@ -85,7 +85,7 @@ TEST(Forward, NothingIsWhileRoutingIsOff) {
   rig.expect_conserved();
 }
 
-TEST(Forward, WhoIsNotKnownYetIsMadeAPeer) {
+TEST(Forward, UnknownDestinationsBecomePeers) {
   ForwardRig rig;
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kPark);
   EXPECT_EQ(rig.go_on(), std::vector{RxVerdict::kReceive});
@@ -187,7 +187,7 @@ TEST(Forward, HopsThatWaitAreServedInTurn) {
 
 // It connected to us and cannot be connected to, so an unreachable host does not mean that it is
 // down.
-TEST(Forward, WhatIsForAPlainProcessGoesThoughItsNidIsDown) {
+TEST(Forward, MessagesToAPlainProcessIgnoreADownNid) {
   for (const bool waits : {false, true}) {
     Rig rig({.buffers = {{8, 2, 8}}});
     const auto offer = [&rig](std::uint32_t pid, RxHandle rx) {
@@ -290,7 +290,7 @@ TEST(Forward, AllThatWaitsForAHopEndsAtOnceWhenItGoesDown) {
   }
 }
 
-TEST(Forward, WhoseConnectionGoesWhileItWaitsLeavesNothingBehind) {
+TEST(Forward, AWaitingMessageEndsWithItsConnection) {
   Rig rig({.buffers = {{8, 2, 8}}, .tunables = {.peer_buffer_credits = 2}});
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kReceive);
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {2, 1}), RxVerdict::kPark) << "for a buffer";
@@ -305,7 +305,7 @@ TEST(Forward, WhoseConnectionGoesWhileItWaitsLeavesNothingBehind) {
   rig.expect_conserved();
 }
 
-TEST(Forward, WhosePayloadFailsIsNotSent) {
+TEST(Forward, AMessageWithAFailedPayloadIsNotSent) {
   Rig rig;
   ASSERT_EQ(rig.offer(kClient, kServer, 10, {1, 1}).verdict, RxVerdict::kReceive);
   rig.received(kClient, {1, 1}, std::unexpected(Errc::kReset));
@@ -371,7 +371,7 @@ TEST(Forward, CrossesToTheHomeOfTheNextHopAndBack) {
   }
 }
 
-TEST(Forward, OfQuarantinedMemoryTheBufferComesHomeLater) {
+TEST(Forward, QuarantinedBuffersReturnLater) {
   Rig rig;
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kReceive);
   Transmit& sent = *rig.out().held[0];

@@ -39,7 +39,7 @@ struct TwoWays : GatewayRig {
   }
 };
 
-TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOne) {
+TEST(ForwardWays, MessagesWaitingForABufferTakeTheOtherRoute) {
   TwoWays rig({.buffers = {{8, 2, 8}}});
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {1, 1}), RxVerdict::kReceive);
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {2, 1}), RxVerdict::kPark);
@@ -56,7 +56,7 @@ TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOne) {
 }
 
 // Two interfaces of one gateway, one of them down, look the same from here.
-TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOneThoughItsRouteIsAlive) {
+TEST(ForwardWays, MessagesWaitingForABufferTakeTheOtherRouteThoughTheFirstIsAlive) {
   TwoWays rig({.buffers = {{8, 2, 8}}});
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {1, 1}), RxVerdict::kReceive);
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {2, 1}), RxVerdict::kPark);
@@ -72,7 +72,7 @@ TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOneThoughItsRouteIsAlive) {
 }
 
 // As with a gateway that reports a drain: it still forwards.
-TEST(ForwardWays, WhereThereIsNoOtherAGatewayThatIsUpGetsAllThatWaits) {
+TEST(ForwardWays, TheOnlyGatewayGetsAllWaitingMessages) {
   TwoWays rig({.buffers = {{8, 3, 8}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
   std::uint32_t parked = 0;
   for (std::uint32_t i = 1; i <= 4; ++i)
@@ -88,7 +88,7 @@ TEST(ForwardWays, WhereThereIsNoOtherAGatewayThatIsUpGetsAllThatWaits) {
   rig.expect_conserved();
 }
 
-TEST(ForwardWays, WhatWaitsForABufferEndsWhereThereIsNoOther) {
+TEST(ForwardWays, MessagesWaitingForABufferEndWithoutAnotherRoute) {
   TwoWays rig({.buffers = {{8, 2, 8}}});
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {1, 1}), RxVerdict::kReceive);
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {2, 1}), RxVerdict::kPark);
@@ -102,7 +102,7 @@ TEST(ForwardWays, WhatWaitsForABufferEndsWhereThereIsNoOther) {
 
 // The LND guarantees that it was not sent. It is sent once more, through the gateway with better
 // health.
-TEST(ForwardWays, WhatFailedBeforeItLeftTakesTheOtherOne) {
+TEST(ForwardWays, UnsentFailuresTakeTheOtherRoute) {
   for (const unsigned shards : {1U, 2U}) {
     const auto home = static_cast<ShardId>(shards - 1);
     TwoWays rig({.shards = shards}, home);
@@ -124,7 +124,7 @@ TEST(ForwardWays, WhatFailedBeforeItLeftTakesTheOtherOne) {
   }
 }
 
-TEST(ForwardWays, WhatMayHaveLeftDoesNotGoAgain) {
+TEST(ForwardWays, PossiblySentMessagesAreNotSentAgain) {
   TwoWays rig({});
   rig.set_alive(kByBackup, true);
   for (const Health health :
@@ -137,7 +137,7 @@ TEST(ForwardWays, WhatMayHaveLeftDoesNotGoAgain) {
   rig.expect_conserved();
 }
 
-TEST(ForwardWays, WhatFailsAtEachGatewayEndsAfterSoManyRetries) {
+TEST(ForwardWays, RetriesAreLimited) {
   TwoWays rig({});
   rig.set_alive(kByBackup, true);
   EXPECT_EQ(rig.forward(kClient, kFar, 5000, {1, 1}), RxVerdict::kReceive);
@@ -153,7 +153,7 @@ TEST(ForwardWays, WhatFailsAtEachGatewayEndsAfterSoManyRetries) {
   rig.expect_conserved();
 }
 
-TEST(ForwardWays, WhatIsBeingReceivedTakesTheOtherOne) {
+TEST(ForwardWays, MessagesInReceptionTakeTheOtherRoute) {
   TwoWays rig({});
   ASSERT_EQ(rig.offer(kClient, kFar, 5000, {1, 1}).verdict, RxVerdict::kReceive);
   rig.change_ways();
@@ -171,7 +171,7 @@ TEST(ForwardWays, WhatIsBeingReceivedTakesTheOtherOne) {
 }
 
 // A credit of the hop or of the interface, on this shard or on another.
-TEST(ForwardWays, WhatWaitsForACreditTakesTheOtherOne) {
+TEST(ForwardWays, MessagesWaitingForACreditTakeTheOtherRoute) {
   for (const unsigned shards : {1U, 2U}) {
     for (const bool of_ni : {false, true}) {
       NiTunables tunables{.peer_credits = of_ni ? 8 : 1, .peer_buffer_credits = 32};
@@ -195,7 +195,7 @@ TEST(ForwardWays, WhatWaitsForACreditTakesTheOtherOne) {
 }
 
 // The LND notices first. Messages in flight fail as usual.
-TEST(ForwardWays, WhatWaitsForAGatewayThatIsSaidToBeDownTakesTheOtherOne) {
+TEST(ForwardWays, MessagesWaitingForADownGatewayTakeTheOtherRoute) {
   for (const unsigned shards : {1U, 2U}) {
     const auto home = static_cast<ShardId>(shards - 1);
     TwoWays rig({.shards = shards,
@@ -220,7 +220,7 @@ TEST(ForwardWays, WhatWaitsForAGatewayThatIsSaidToBeDownTakesTheOtherOne) {
   }
 }
 
-TEST(ForwardWays, WhatWaitsForAnInterfaceThatItsGatewayLosesGoesByAnotherOfIts) {
+TEST(ForwardWays, MessagesTakeAnotherInterfaceOfTheGateway) {
   constexpr Nid kServerToo = ForwardRig::server(22);
   for (const unsigned shards : {1U, 2U}) {
     const auto home = static_cast<ShardId>(shards - 1);
@@ -247,7 +247,7 @@ TEST(ForwardWays, WhatWaitsForAnInterfaceThatItsGatewayLosesGoesByAnotherOfIts) 
 
 // Another interface of the final destination. Not if the originator could not identify the sender
 // of the response.
-TEST(ForwardWays, WhatWaitsForAnInterfaceThatIsDownGoesToAnotherOfItsPeer) {
+TEST(ForwardWays, MessagesTakeAnotherInterfaceOfTheDestination) {
   constexpr Nid kServerToo = ForwardRig::server(22);
   for (const unsigned shards : {1U, 2U}) {
     for (const bool from_multi_rail : {true, false}) {
@@ -285,7 +285,7 @@ TEST(ForwardWays, WhatWaitsForAnInterfaceThatIsDownGoesToAnotherOfItsPeer) {
 }
 
 // The message leaves by the better interface and arrives.
-TEST(ForwardWays, OfAGatewayTheWorseOfOurInterfacesIsNotBelieved) {
+TEST(ForwardWays, TheLessHealthyLocalInterfaceDoesNotDecide) {
   for (const bool discovery : {false, true}) {
     TwoWays rig({.more_nis = {ForwardRig::server(2)}});
     rig.node.shared().parameters.discovery.set(discovery ? 1 : 0);
@@ -303,7 +303,7 @@ TEST(ForwardWays, OfAGatewayTheWorseOfOurInterfacesIsNotBelieved) {
 
 // Two of our interfaces on the network of the final destination. The message waits for a credit of
 // the peer or of the interface.
-TEST(ForwardWays, WhatWaitsForAnInterfaceOfOursThatGoesLeavesByTheOther) {
+TEST(ForwardWays, MessagesLeaveByTheOtherLocalInterface) {
   for (const unsigned shards : {1U, 2U}) {
     for (const bool of_ni : {false, true}) {
       NiTunables tunables{.peer_credits = of_ni ? 8 : 1, .peer_buffer_credits = 32};
@@ -364,7 +364,7 @@ TEST(ForwardWays, AMessageWhoseTargetCannotBeMadeAgainIsADrop) {
 }
 
 // The waiting message is for another network behind the same gateway, without another route.
-TEST(ForwardWays, WhatTakesTheOtherOneLeavesItsBufferToWhoWaitsAtTheFirst) {
+TEST(ForwardWays, AReroutedMessageLeavesItsBufferToTheNextOne) {
   GatewayRig rig(
       {.buffers = {{16, 4, 16}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}},
       {GatewayRig::Way{kFar, kServer}, GatewayRig::Way{kFar, kBackup},
@@ -384,7 +384,7 @@ TEST(ForwardWays, WhatTakesTheOtherOneLeavesItsBufferToWhoWaitsAtTheFirst) {
 }
 
 // A hop that accepts nothing must not hold credits of clients, however it got them.
-TEST(ForwardWays, WhatTakesOneThatStallsGivesItsClientsCreditBack) {
+TEST(ForwardWays, AMessageReroutedToAStalledHopReturnsItsCredit) {
   TwoWays rig({.buffers = {{8, 8, 8}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
   std::uint32_t parked = 0;
   for (std::uint32_t i = 1; i <= 5; ++i)
@@ -402,7 +402,7 @@ TEST(ForwardWays, WhatTakesOneThatStallsGivesItsClientsCreditBack) {
 }
 
 // Each attempt moves from a failed gateway to the next one, a limited number of times.
-TEST(ForwardWays, AMessageThatLosesEachOfThemEndsOnce) {
+TEST(ForwardWays, AMessageThatLosesAllRoutesEndsOnce) {
   TwoWays rig({.tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
   for (std::uint32_t i = 1; i <= 2; ++i)
     EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);

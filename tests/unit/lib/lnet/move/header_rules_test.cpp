@@ -87,7 +87,7 @@ TEST_F(HeaderRules, TheLengthIsLookedAtBeforeTheDestination) {
   expect(HeaderVerdict::kReject, Cause::kRejectedAckPayload);
 }
 
-TEST_F(HeaderRules, WhatAnotherNodeOfTheNetworkShouldHaveGotDirectlyIsRefused) {
+TEST_F(HeaderRules, MessagesForTheSenderNetworkAreRefused) {
   header.destination = tcp(3);
   expect(HeaderVerdict::kReject, Cause::kRejectedNotDirect);
   header.destination = same_net.nid;  // also ours, on the same network
@@ -108,7 +108,7 @@ TEST_F(HeaderRules, AnOpenGetForSomebodyElseIsRefused) {
   }
 }
 
-TEST_F(HeaderRules, WhatIsForAnotherNetworkIsForwardedByRoutersOnly) {
+TEST_F(HeaderRules, OnlyRoutersForwardMessagesForOtherNetworks) {
   header.destination = tcp(3, 8);
   EXPECT_EQ(ruling(false).verdict, HeaderVerdict::kDrop);
   EXPECT_EQ(ruling(false).cause, Cause::kDroppedNotRouting);
@@ -116,7 +116,7 @@ TEST_F(HeaderRules, WhatIsForAnotherNetworkIsForwardedByRoutersOnly) {
 }
 
 // No further effect: a router that forwarded it cannot know.
-TEST_F(HeaderRules, WhatIsFromNobodyOrForNobodyIsDropped) {
+TEST_F(HeaderRules, InvalidSourcesAndDestinationsAreDropped) {
   Nid impossible = tcp(3, 8);
   impossible.address_be.back() = 1;
   ASSERT_FALSE(impossible.is_well_formed());

@@ -179,7 +179,7 @@ TEST(Lanes, AnInterfaceThatIsTakenAwayTakesThemWithIt) {
   }
 }
 
-TEST(Lanes, WhoFindsNoRoomForThemGoesByLaneZero) {
+TEST(Lanes, MessagesUseLaneZeroWithoutRoomForOthers) {
   HeldNode rig({.shards = 2,
                 .limits = {.peer_ports = 8,
                            .extra_links = 2,

@@ -37,7 +37,7 @@ struct Lender : HeldNode {
   std::uint64_t next_bits_ = 0;
 };
 
-TEST(LentCredits, WhoTakesAtOnceWhatItIsGivenBorrows) {
+TEST(LentCredits, AFastPeerBorrows) {
   Lender rig({.peer_credits = 2, .credits = 64, .lends_credits = true});
   rig.meet(9);
   rig.put_some(5, 9);
@@ -53,7 +53,7 @@ TEST(LentCredits, WhoTakesAtOnceWhatItIsGivenBorrows) {
   rig.expect_conserved();
 }
 
-TEST(LentCredits, NobodyBorrowsWhoHasNotTakenAnythingYet) {
+TEST(LentCredits, ANewPeerDoesNotBorrow) {
   Lender rig({.peer_credits = 2, .credits = 64, .lends_credits = true});
   rig.put_some(5, 9);
   EXPECT_EQ(rig.held(), 2U);
@@ -64,7 +64,7 @@ TEST(LentCredits, NobodyBorrowsWhoHasNotTakenAnythingYet) {
   rig.expect_conserved();
 }
 
-TEST(LentCredits, WhoBecomesSlowOrFailsBorrowsNoMore) {
+TEST(LentCredits, ASlowOrFailingPeerStopsBorrowing) {
   for (const bool fails : {false, true}) {
     Lender rig({.peer_credits = 2, .credits = 64, .lends_credits = true});
     rig.meet(9);
@@ -99,7 +99,7 @@ TEST(LentCredits, OnlySmallMessagesBorrow) {
   rig.expect_conserved();
 }
 
-TEST(LentCredits, NothingOvertakesWhatWaits) {
+TEST(LentCredits, WaitingMessagesAreNotOvertaken) {
   Lender rig({.peer_credits = 1, .credits = 64, .lends_credits = true});
   rig.meet(9);
   rig.put_some(2, 9, kLarge);
@@ -115,7 +115,7 @@ TEST(LentCredits, NothingOvertakesWhatWaits) {
   rig.expect_conserved();
 }
 
-TEST(LentCredits, OnePeerHasAPartOfWhatIsLeft) {
+TEST(LentCredits, APeerBorrowsAPartOfTheFreeCredits) {
   Lender rig({.peer_credits = 1, .credits = 16, .lends_credits = true});
   for (const std::uint32_t peer : {9U, 10U, 11U})
     rig.meet(peer);
@@ -131,7 +131,7 @@ TEST(LentCredits, OnePeerHasAPartOfWhatIsLeft) {
   rig.expect_conserved();
 }
 
-TEST(LentCredits, WhereTheNumberIsSetNobodyBorrows) {
+TEST(LentCredits, PeersWithAConfiguredNumberDoNotBorrow) {
   Lender rig({.peer_credits = 2, .credits = 64});
   rig.meet(9);
   rig.put_some(5, 9);

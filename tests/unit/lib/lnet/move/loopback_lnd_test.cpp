@@ -65,7 +65,7 @@ TEST(LoopbackLnd, TakesNoMoreThanItHoldsAndKeepsTheOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(rig.a().order()));
 }
 
-TEST(LoopbackLnd, WhatIsParkedForEverEndsWhenItShutsDown) {
+TEST(LoopbackLnd, ParkedMessagesEndAtShutdown) {
   LoopbackRig rig({.park_percent = 100, .park_turns_max = 1'000'000'000});
   for (int i = 0; i < 10; ++i)
     rig.a().put(kLo, 10, false);
@@ -81,7 +81,7 @@ TEST(LoopbackLnd, WhatIsParkedForEverEndsWhenItShutsDown) {
   rig.expect_no_breach();
 }
 
-TEST(LoopbackLnd, WhatIsParkedEndsWhenItIsCancelled) {
+TEST(LoopbackLnd, ParkedMessagesEndWhenCancelled) {
   LoopbackRig rig({.park_percent = 100, .park_turns_max = 1'000'000'000});
   lnet::Transmit& put = rig.a().put(kLo, 10, false);
   rig.step();

@@ -79,7 +79,7 @@ TEST_P(Matching, AGetThatNothingMatchesIsDropped) {
   });
 }
 
-TEST_P(Matching, WhatIsTooLongIsDropped) {
+TEST_P(Matching, LongMessagesAreDropped) {
   for_each_pair([&](Site& site, ShardId, ShardId owner) {
     Recorder sender, target;
     site.attach(1, owner, {.portal = 5, .match_bits = kBits}, site.buffer(99), target, kMdPut);
@@ -132,7 +132,7 @@ TEST_P(Matching, UniqueEntriesAreFoundOnTheirShard) {
   });
 }
 
-TEST_P(Matching, OfManyEntriesOnManyShardsEachIsUsedOnce) {
+TEST_P(Matching, EachOfManyEntriesIsUsedOnce) {
   for_each_pair([&](Site& site, ShardId, ShardId) {
     Recorder sender, target;
     for (unsigned i = 0; i < 3 * shards(); ++i) {
@@ -186,7 +186,7 @@ TEST_P(Matching, AnEntryThatDoesNotFitLeavesTheWaitingMessageWhereItIs) {
   });
 }
 
-TEST_P(Matching, WhatWaitsOnALazyPortalIsDroppedWhenItIsLazyNoLonger) {
+TEST_P(Matching, WaitingMessagesAreDroppedWhenThePortalIsNotLazyAnyMore) {
   for_each_pair([&](Site& site, ShardId, ShardId) {
     Recorder sender;
     site.node(1).set_lazy(5, true);
@@ -209,7 +209,7 @@ TEST_P(Matching, AGetDoesNotWaitOnALazyPortal) {
   });
 }
 
-TEST_P(Matching, WhatWaitsOnALazyPortalGoesWithItsSender) {
+TEST_P(Matching, WaitingMessagesEndWithTheirSender) {
   for_each_pair([&](Site& site, ShardId, ShardId owner) {
     Recorder sender, target;
     site.node(1).set_lazy(5, true);

@@ -133,7 +133,7 @@ TEST(NoAllocation, OnTheWayOfAMessageWhateverBecomesOfIt) {
   EXPECT_GT(core.causes.get(Cause::kCrossedHome), 1000U);
 }
 
-TEST(NoAllocation, WhenMessagesTimeOutInTheirQueues) {
+TEST(NoAllocation, MessagesThatTimeOutInTheirQueues) {
   Rig rig;
   CountEvents user;
   const MdHandle md =

@@ -183,7 +183,7 @@ TEST_P(Operations, AGetBringsWhatTheTargetHas) {
 
 // With and without placement by the network: the requested length is the descriptor's, and the
 // answer comes from this node.
-TEST_P(Operations, AGetOfWhatIsShorterSaysHowMuchWasAskedFor) {
+TEST_P(Operations, AGetOfAShorterSourceReportsTheRequestedLength) {
   for_each_share([&](Site& site, const Parts& parts) {
     Recorder asker, target;
     const Buffer& sink = site.buffer(100);
@@ -199,7 +199,7 @@ TEST_P(Operations, AGetOfWhatIsShorterSaysHowMuchWasAskedFor) {
   });
 }
 
-TEST_P(Operations, OneMebibyteGoesBothWays) {
+TEST_P(Operations, AMebibyteGoesBothWays) {
   constexpr std::uint32_t kLength = 1U << 20;
   SiteSetup large = setup();
   large.memory_bytes = 3U * kLength;
@@ -254,7 +254,7 @@ TEST_P(Operations, ATargetMayDisableAcks) {
   });
 }
 
-TEST_P(Operations, WhatIsTooLongIsCutWhereTheTargetSaysSo) {
+TEST_P(Operations, LongMessagesAreTruncatedIfTheTargetAllowsIt) {
   for_each_share([&](Site& site, const Parts& parts) {
     Recorder sender, target;
     const Buffer& from = site.buffer(3000);

@@ -35,7 +35,7 @@ struct Post {
   Outbox outbox{&mail, 0, 3};
 };
 
-TEST(Outbox, NothingLeavesBeforeTheEndOfTheTurn) {
+TEST(Outbox, ParcelsLeaveAtTheEndOfTheTurn) {
   Post post;
   EXPECT_TRUE(post.outbox.empty());
   post.outbox.add(post.parcels[0], 1);
@@ -46,7 +46,7 @@ TEST(Outbox, NothingLeavesBeforeTheEndOfTheTurn) {
   EXPECT_EQ(post.come(1), (std::vector<std::size_t>{0}));
 }
 
-TEST(Outbox, WhatGoesToOneShardComesInOrder) {
+TEST(Outbox, ParcelsToOneShardArriveInOrder) {
   Post post;
   std::vector<std::size_t> first;
   std::vector<std::size_t> second;

@@ -87,7 +87,7 @@ TEST(ReceiveShares, APeerThatTakesNoAnswersDoesNotStarveAnother) {
   rig.expect_conserved();
 }
 
-TEST(ReceiveShares, WhatWaitedGoesOnWhenARecordComesBack) {
+TEST(ReceiveShares, WaitingMessagesContinueWithAReturnedRecord) {
   Rig rig;
   rig.node.add_peer(HeldNode::nid(kGreedy));
   rig.flood(kGreedy);
@@ -121,7 +121,7 @@ TEST(ReceiveShares, SomethingIsLeftHoweverManyPeersTakeNoAnswers) {
   rig.expect_conserved();
 }
 
-TEST(ReceiveShares, WhenNoneComesBackForLongRequestsAreDroppedSoThatAnswersAreRead) {
+TEST(ReceiveShares, RequestsAreDroppedAfterALongWaitSoThatResponsesAreRead) {
   Rig rig;
   rig.node.add_peer(HeldNode::nid(kGreedy));
   rig.flood(kGreedy);
@@ -155,7 +155,7 @@ TEST(ReceiveShares, AnAnswerIsNeverHeldBack) {
   rig.expect_conserved();
 }
 
-TEST(ReceiveShares, WhatWaitsEndsWithItsConnection) {
+TEST(ReceiveShares, WaitingMessagesEndWithTheirConnection) {
   Rig rig;
   rig.node.add_peer(HeldNode::nid(kGreedy));
   rig.flood(kGreedy);

@@ -5,7 +5,7 @@
 namespace plnet::lnet::release_test {
 namespace {
 
-TEST(Release, WhatWaitsForAPeerEndsWithIt) {
+TEST(Release, MessagesWaitingForAPeerEndWithIt) {
   for (const unsigned shards : {1U, 2U, 4U}) {
     for (unsigned home = 0; home < shards; ++home) {
       HeldNode rig({.shards = shards, .tunables = {.peer_credits = 2}});
@@ -131,7 +131,7 @@ TEST(Release, AParkedMessageThatGoesIsDroppedOnceWhereverItsConversationIs) {
 }
 
 // An ACK is complete with its header, so its event is delivered regardless of the connection.
-TEST(Release, AnAckIsToldInOneVisitThoughItsConnectionGoesMeanwhile) {
+TEST(Release, AnAckIsDeliveredOnceThoughItsConnectionEnds) {
   unsigned told_though_gone = 0;
   for (unsigned turns = 0; turns < 8; ++turns) {
     HeldNode rig({.shards = 3});

@@ -56,7 +56,7 @@ class Rig : public HeldNode {
 
 class Resend : public testing::TestWithParam<unsigned> {};
 
-TEST_P(Resend, WhatFailedOnOurSideGoesByTheOtherInterface) {
+TEST_P(Resend, LocalFailuresUseTheOtherInterface) {
   for (unsigned origin = 0; origin < GetParam(); ++origin) {
     Rig rig(Rig::two(), GetParam());
     rig.make_peer({kPeer});
@@ -79,7 +79,7 @@ TEST_P(Resend, WhatFailedOnOurSideGoesByTheOtherInterface) {
 }
 INSTANTIATE_TEST_SUITE_P(Shards, Resend, testing::Values(1U, 3U));
 
-TEST(Resending, WhatTheOtherSideDroppedGoesToAnotherOfItsInterfaces) {
+TEST(Resending, RemoteDropsUseAnotherPeerInterface) {
   Rig rig({HeldNode::nid(1)});
   rig.make_peer({kPeer, kPeerToo});
   Recorder user;

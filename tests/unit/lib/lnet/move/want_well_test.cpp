@@ -47,7 +47,7 @@ TEST(WantWell, IsNotSaidOfWhoHasNoOther) {
 }
 
 // Messages avoid such an interface, so no message would trigger another request.
-TEST(WantWell, WhoCannotBeNamedIsNotForgotten) {
+TEST(WantWell, UnreportedInterfacesAreNotForgotten) {
   HeldNode rig({});
   for (std::uint32_t number = 0; number < ShardCore::kWantedBackMax; ++number)
     rig.core().want_well(ill_peer(rig, number));

@@ -133,7 +133,7 @@ TEST_F(Embedding, GetsWhatAnotherHasLaidOpen) {
 }
 
 // Portal 0 keeps pushes until the node handles them. A node that shuts down does not.
-TEST_F(Embedding, WhatWaitsOnPortal0EndsWithTheNode) {
+TEST_F(Embedding, MessagesWaitingOnPortal0EndWithTheNode) {
   DataOperations& lnet = node_->shard(0);
   const auto& receives = node_->shard(0).core().receives;
   turn_until_idle();

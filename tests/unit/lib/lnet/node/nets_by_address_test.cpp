@@ -79,7 +79,7 @@ TEST(Ip2NetsText, NamesAnInterfaceOnce) {
             "tcp: 192.168.0.4@tcp eth0 10.1.0.4@tcp eth1");
 }
 
-TEST(Ip2NetsText, ThatFitsNothingIsAMistake) {
+TEST(Ip2NetsText, TextThatMatchesNothingIsAnError) {
   EXPECT_NE(by_text("tcp 172.16.*.*").find("matches a local address"), std::string::npos);
   EXPECT_NE(by_text("tcp *.*.*.*", {}).find("no addresses"), std::string::npos);
   EXPECT_EQ(by_text("tcp(eth7) 10.*.*.*"),
@@ -108,7 +108,7 @@ TEST(Ip2NetsRules, TakeEachInterfaceThatFits) {
             "tcp: 10.1.0.4@tcp eth1");
 }
 
-TEST(Ip2NetsRules, ThatFitNothingGiveNothing) {
+TEST(Ip2NetsRules, RulesWithoutMatchGiveNothing) {
   EXPECT_EQ(by_rule({.net = net("tcp"), .ranges = {range("172.16.*.*")}}), "");
   EXPECT_EQ(by_rule({.net = net("tcp"), .interfaces = {"eth7"}}), "");
 }
@@ -170,7 +170,7 @@ TEST(InterfaceNids, StayWhatTheyWereWhenTheAddressChanges) {
   EXPECT_EQ(after, before);
 }
 
-TEST(InterfaceNids, ThatStandBesideAnInterfaceCountIfItHasThem) {
+TEST(InterfaceNids, ConfiguredNidsCountIfTheInterfaceHasThem) {
   const Addresses local =
       machine({{"eth0", "192.168.0.4"}, {"eth0", "192.168.0.5"}, {"eth1", "2001:db8::4"}});
   NodeConfig config;

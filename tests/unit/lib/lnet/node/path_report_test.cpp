@@ -80,7 +80,7 @@ TEST_F(PathReportOf, ANidOfOursAsSourceIsTaken) {
   EXPECT_TRUE(told.alternatives.empty());
 }
 
-TEST_F(PathReportOf, OfSomebodyElseItIsForwardedByARoute) {
+TEST_F(PathReportOf, MessagesOfOtherNodesAreForwardedByARoute) {
   site.add_net(kTcp0, 1);
   SitePeer& down = site.add_peer(true, {{kTcp0, 1}});
   SitePeer& up = site.add_peer(true, {{kTcp0, 1}});
@@ -266,7 +266,7 @@ TEST_F(PathReportOf, TheNearerNiIsNamedAsMessagesTakeIt) {
   }
 }
 
-TEST_F(PathReportOf, WhatTheRulesForHeadersRejectIsNotReachable) {
+TEST_F(PathReportOf, RejectedHeadersAreNotReachable) {
   site.add_net(kTcp0, 2);
   site.add_net(kTcp1, 1);
   SitePeer& server = site.add_peer(true, {{kTcp0, 1}});

@@ -154,7 +154,7 @@ TEST_P(RunningNode, AnInterfaceGoesWhateverFaultRulesHold) {
   EXPECT_EQ(tally_.sends, begun_);
 }
 
-TEST_P(RunningNode, NothingIsHeldWhenTheNodeEnds) {
+TEST_P(RunningNode, NoMessageIsHeldWhenTheNodeEnds) {
   ASSERT_TRUE(node_->coordinator()
                   .add_fault({.kind = FaultKind::kDelay, .rate = 1, .latency_s = 1'000'000})
                   .has_value());
@@ -180,7 +180,7 @@ TEST_P(RunningNode, AnInterfaceThatAPingRevivesIsUp) {
   EXPECT_EQ(ni.status.get(), kNiUp) << "before it is answered";
 }
 
-TEST_P(RunningNode, WhatAnLndTellsOfItsInterfaceIsToldToWhoPings) {
+TEST_P(RunningNode, PingRepliesContainTheStatusOfTheLnd) {
   const auto added = node_->add_ni({.nid = Nid::of(NetType::kTcp, 0, 1)}, maker_);
   ASSERT_TRUE(added.has_value());
   Ni& ni = **added;

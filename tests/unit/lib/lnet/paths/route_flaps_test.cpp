@@ -30,12 +30,12 @@ TEST_F(Flaps, TheThirdWithinTheWindowHoldsItBack) {
   EXPECT_TRUE(flaps_.held());
 }
 
-TEST_F(Flaps, OneThatLastsIsOne) {
+TEST_F(Flaps, ALongOutageCountsOnce) {
   for (int i = 0; i < 10; ++i)
     EXPECT_FALSE(flaps_.fail(now_ += seconds(1)));
 }
 
-TEST_F(Flaps, ThoseThatAreFarApartAreNotCountedTogether) {
+TEST_F(Flaps, DistantFlapsAreNotCountedTogether) {
   for (int i = 0; i < 10; ++i)
     EXPECT_FALSE(flap(RouteFlaps::kWindow / 2 + seconds(1)));
 }

@@ -125,7 +125,7 @@ TEST_F(PeerDirectoryTest, InterfacesKnowWhatConcernsEachMessage) {
   EXPECT_EQ((*second)->traits.get(), kTraitReady) << "it is checked, so messages need not wait";
 }
 
-TEST_F(PeerDirectoryTest, WhatIsTakenBackBeforeCommitNeverLeft) {
+TEST_F(PeerDirectoryTest, ADeletionUndoneBeforeCommitHasNoEffect) {
   PeerNi* ni = traffic(tcp(1));
   directory_.destroy(peer_of(tcp(1)));
   ASSERT_TRUE(directory_.create(tcp(1), now_));
@@ -235,7 +235,7 @@ TEST_F(PeerDirectoryTest, AStrangerWhoWaitsForRoomKeepsItsTurn) {
   EXPECT_EQ(ask(200).error(), Errc::kNoSpace);
 }
 
-TEST_F(PeerDirectoryTest, WhomOthersNameIsNotLimitedByTheSecondButLeavesRoom) {
+TEST_F(PeerDirectoryTest, NamedPeersHaveNoRateLimitButLeaveRoom) {
   PeerLimits limits = small_limits();
   limits.strangers_per_second = 10;
   PeerDirectory directory(limits, qsbr_, placement_, *this);
@@ -284,7 +284,7 @@ TEST_F(PeerDirectoryTest, APeerWithAnOpenConnectionMakesNoRoom) {
   EXPECT_EQ(count(Id::kEvicted), 1U);
 }
 
-TEST_F(PeerDirectoryTest, WhomANeighbourNamesIsOnItsAccount) {
+TEST_F(PeerDirectoryTest, NamedPeersCountAgainstTheNamingNeighbour) {
   PeerLimits limits = small_limits();
   limits.named_by_one = 10;
   limits.named_by_gateway = 20;
@@ -316,7 +316,7 @@ TEST_F(PeerDirectoryTest, WhomANeighbourNamesIsOnItsAccount) {
   EXPECT_EQ(name(0, 112).error(), Errc::kAgain) << "once nobody reads of it any more";
 }
 
-TEST_F(PeerDirectoryTest, WhomANeighbourNamesIsLimitedByTheSecond) {
+TEST_F(PeerDirectoryTest, NamedPeersOfANeighbourHaveARateLimit) {
   PeerLimits limits = small_limits();
   limits.named_per_second = 5;
   PeerDirectory directory(limits, qsbr_, placement_, *this);

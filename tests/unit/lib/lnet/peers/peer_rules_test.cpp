@@ -130,7 +130,7 @@ TEST_F(PeerRulesTest, AGatewayThatWasFoundIsConfiguredAsItStands) {
 }
 
 // Its interfaces, and with them its connections, remain.
-TEST_F(PeerRulesTest, WhoWasDiscoveredIsConfiguredAsItStands) {
+TEST_F(PeerRulesTest, ADiscoveredPeerIsConfiguredUnchanged) {
   ASSERT_EQ(code(rules_.add_peer(tcp(1), kPeerMultiRail, Instant{})), 0);
   ASSERT_EQ(code(rules_.add_nid(peer_of(tcp(1)), tcp(2), kPeerMultiRail)), 0);
   settle();
@@ -156,7 +156,7 @@ TEST_F(PeerRulesTest, ANidOfAGatewayIsWithdrawn) {
   gateway.gateway_refs = 0;
 }
 
-TEST_F(PeerRulesTest, WhatIsPutBackIsAsItWasFound) {
+TEST_F(PeerRulesTest, AnUndoneChangeRestoresTheFormerState) {
   for (const std::uint32_t gateway_refs : {0U, 1U}) {
     ASSERT_EQ(code(rules_.add_peer(tcp(1), 0, Instant{})), 0);
     PeerRecord& peer = peer_of(tcp(1));
@@ -284,7 +284,7 @@ TEST_F(PeerRulesTest, WithItsNetworkGoWhatWasOnIt) {
   EXPECT_EQ(directory_.find(tcp(2, 5)), nullptr);
 }
 
-TEST_F(PeerRulesTest, WhoIsReachedByAnotherNetworkStaysByANidOfThat) {
+TEST_F(PeerRulesTest, APeerOnARemainingNetworkStaysByItsNidThere) {
   for (const bool lock : {false, true}) {
     ASSERT_EQ(configure(tcp(2, 5), Nid::any(), true, lock), 0);
     ASSERT_EQ(configure(tcp(2, 5), tcp(2, 7)), 0);
@@ -302,7 +302,7 @@ TEST_F(PeerRulesTest, WhoIsReachedByAnotherNetworkStaysByANidOfThat) {
   }
 }
 
-TEST_F(PeerRulesTest, WhoCannotTakeANidLeavesItsPeerAlone) {
+TEST_F(PeerRulesTest, AFailedMoveOfANidLeavesItsPeerUnchanged) {
   ASSERT_EQ(configure(tcp(100)), 0);
   for (std::uint32_t n = 101; views_free(tcp(100)); ++n)
     ASSERT_EQ(configure(tcp(100), tcp(n)), 0);

@@ -143,7 +143,7 @@ TEST_F(LogTest, NoLineIsLeftOutOfASiteThatItsCallersBound) {
   EXPECT_EQ(log_->suppressed(), 0U);
 }
 
-TEST_F(LogTest, WhatThereIsNoRoomForMayComeAgain) {
+TEST_F(LogTest, LinesWithoutRoomMayBeRetried) {
   for (int i = 0; i < 3; ++i)
     EXPECT_TRUE(log_->write_if_room(kNoise, {"1"}));
   EXPECT_FALSE(log_->write_if_room(kNoise, {"2"}));

@@ -58,7 +58,7 @@ TEST_F(OnceLogTest, AnotherCauseAndAnotherOneAreSaidToo) {
   EXPECT_EQ(lines.size(), 3U);
 }
 
-TEST_F(OnceLogTest, WhatGoesOnIsSummedUpNowAndThen) {
+TEST_F(OnceLogTest, RepetitionsAreSummedUpPeriodically) {
   once->tell("10.0.0.1@tcp", "closed_bad_frame");
   for (unsigned i = 0; i < 7; ++i)
     once->tell("10.0.0.1@tcp", "closed_bad_frame");
@@ -91,7 +91,7 @@ TEST_F(OnceLogTest, SoManyAreRememberedAndTheQuietestIsForgotten) {
   EXPECT_EQ(lines.size(), OnceLog::kToldMax + 2) << "the quietest was forgotten, and is said again";
 }
 
-TEST_F(OnceLogTest, WhoIsForgottenWhileItWentOnIsSummedUpFirst) {
+TEST_F(OnceLogTest, AnEvictedEntryIsSummedUpFirst) {
   once->tell("0", "x");
   once->tell("0", "x");
   for (std::size_t i = 1; i <= OnceLog::kToldMax; ++i)
@@ -118,7 +118,7 @@ class LimitedOnceLogTest : public OnceLogTest {
   LimitedOnceLogTest() : OnceLogTest(kBurst) {}
 };
 
-TEST_F(LimitedOnceLogTest, WhoComesWithinTheSameSecondHasALineAllTheSame) {
+TEST_F(LimitedOnceLogTest, EachSourceGetsALineWithinTheSameSecond) {
   constexpr unsigned kClients = 30;
   for (unsigned i = 0; i < kClients; ++i)
     once->tell(std::to_string(i), "x");

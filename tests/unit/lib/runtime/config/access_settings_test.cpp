@@ -30,7 +30,7 @@ TEST(AccessSettings, SurviveAnExportToTheByte) {
   EXPECT_EQ(read_settings(text, "f")->lnet, read->lnet);
 }
 
-TEST(AccessSettings, OfADocumentTakeThePlaceOfThoseThatAreThere) {
+TEST(AccessSettings, RulesOfADocumentReplaceExistingOnes) {
   const auto base = read_settings(kTwo, "f");
   ASSERT_TRUE(base.has_value());
   const auto other = read_settings("access: [{action: deny}]", "f", *base);

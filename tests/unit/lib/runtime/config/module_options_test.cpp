@@ -25,7 +25,7 @@ lnet::NetId net(std::string_view text) {
   return lnet::parse_net(text).value();
 }
 
-TEST(ModuleOptions, OfASiteBecomeItsConfiguration) {
+TEST(ModuleOptions, OptionsOfASiteBecomeItsConfiguration) {
   const ModuleOptions options = good(
       "# the site's routers\n"
       "\n"
@@ -128,7 +128,7 @@ TEST(ModuleOptions, SayWhatHasNoEffect) {
   EXPECT_EQ(options.config.routes.size(), 1U) << "the same twice is once";
 }
 
-TEST(ModuleOptions, OfSelftestSetItsTimeouts) {
+TEST(ModuleOptions, SelftestOptionsSetItsTimeouts) {
   Settings settings;
   settings.selftest.client_mib = 7;
   apply(good("options lnet_selftest rpc_timeout=0 session_timeout=30"), settings);
@@ -144,7 +144,7 @@ TEST(ModuleOptions, OfSelftestSetItsTimeouts) {
                 "lnet.conf:1:23: option 'rpc_timeot' of lnet_selftest is not supported"}));
 }
 
-TEST(ModuleOptions, OfRouterChecksAreNumbersAndOldOnesHaveNoEffect) {
+TEST(ModuleOptions, RouterCheckOptionsAreNumbersAndOldOnesHaveNoEffect) {
   const ModuleOptions options =
       good("options lnet dead_router_check_interval=60 alive_router_check_interval=-1\n");
   EXPECT_EQ(options.config.module_option("lnet", "alive_router_check_interval"), "-1");
@@ -178,7 +178,7 @@ TEST(ModuleOptions, SayWhereAndWhatIsWrong) {
   EXPECT_EQ(bad("options"), "lnet.conf:1:1: 'options' without a module");
 }
 
-TEST(ModuleOptions, WhoIsAGatewayOfItsOwnRoutesRoutes) {
+TEST(ModuleOptions, AGatewayOfItsOwnRoutesEnablesRouting) {
   const std::string routes =
       "options lnet networks=tcp(eth0),o2ib(ib0) routes=\"o2ib 10.0.0.[1-2]@tcp; tcp "
       "10.1.0.3@o2ib\"";

@@ -8,7 +8,7 @@
 namespace plnet::runtime::settings_diff_test {
 namespace {
 
-TEST(SettingsDiff, NothingChangedIsEmpty) {
+TEST(SettingsDiff, EqualSettingsHaveAnEmptyDiff) {
   const Settings settings;
   EXPECT_TRUE(diff_settings(settings, settings).empty());
   EXPECT_EQ(render_changes({}), "");

@@ -114,7 +114,7 @@ TEST(ParseRequest, FieldsOfAnObjectAreBounded) {
   EXPECT_TRUE(refused.error().error.what.contains("more than 64 fields"));
 }
 
-TEST(Reply, ThatIsTooBigOrNotTextStillIsALine) {
+TEST(Reply, OversizedAndBinaryRepliesAreStillLines) {
   const auto big = parse_reply(encode_reply(1, Json{{"t", std::string(kReplyBytesMax, 'x')}}));
   ASSERT_TRUE(big);
   ASSERT_FALSE(big->reply);
@@ -129,7 +129,7 @@ TEST(Reply, ListsABoundedNumberOfFaults) {
   EXPECT_EQ(reply->reply.error().faults.size(), kFaultsMax);
 }
 
-TEST(Reply, OfANodeThatMisbehavesIsAnError) {
+TEST(Reply, InvalidRepliesAreErrors) {
   for (const char* line :
        {"", "x", "[]", R"({"v":1,"id":1})", R"({"v":2,"id":1,"result":{}})",
         R"({"v":1,"id":"a","result":{}})", R"({"v":1,"result":{}})",

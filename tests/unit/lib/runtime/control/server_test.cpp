@@ -188,7 +188,7 @@ TEST_F(ServerTest, LateAnswersAreBoundedAndMayFindNobody) {
   SUCCEED() << "neither a client nor a server is needed";
 }
 
-TEST_F(ServerTest, OneClientTooManyIsToldSo) {
+TEST_F(ServerTest, SurplusClientsAreToldSo) {
   options_.clients_max = 2;
   start();
   const auto first = connect();
@@ -224,7 +224,7 @@ TEST_F(ServerTest, WithoutDescriptorsItWaitsRatherThanSpins) {
 }
 
 // In contrast to the case above, it has a descriptor number that can be released for a moment.
-TEST_F(ServerTest, OneThatNoDescriptorIsLeftForIsToldSo) {
+TEST_F(ServerTest, ClientsWithoutDescriptorAreToldSo) {
   start();
   // UBSan needs descriptors to inspect an object of a new type.
   EXPECT_EQ(ask(connect(), kEcho), kEchoed);
@@ -248,7 +248,7 @@ TEST_F(ServerTest, OneThatNoDescriptorIsLeftForIsToldSo) {
   EXPECT_EQ(ask(next, kEcho), kEchoed);
 }
 
-TEST_F(ServerTest, WhoOnlyLooksKeepsNoAdministratorOut) {
+TEST_F(ServerTest, ReadersDoNotKeepAdministratorsOut) {
   bool stranger = true;
   options_.adjust_caller = [&stranger](Caller& caller) {
     if (!stranger) return;
@@ -353,7 +353,7 @@ TEST_F(ServerTest, AKilledNodesSocketIsReplaced) {
   EXPECT_EQ(ask(client, kEcho), kEchoed);
 }
 
-TEST_F(ServerTest, WhatIsNotASocketIsLeftAlone) {
+TEST_F(ServerTest, FilesOtherThanSocketsAreNotRemoved) {
   std::ofstream(options_.socket.path) << "precious";
   const auto refused = ControlServer::start(*loop_, table_, options_);
   ASSERT_FALSE(refused);

@@ -87,7 +87,7 @@ TEST_F(VerbTableTest, RefusesInWords) {
   EXPECT_NE(words(run("throw")).find("'throw' failed: a library's"), std::string::npos);
 }
 
-TEST_F(VerbTableTest, WhoMayOnlyLookCannotChange) {
+TEST_F(VerbTableTest, ReadersCannotChangeAnything) {
   EXPECT_TRUE(*run("show", {{"name", "x"}}, false));
   const auto refused = run("set", nlohmann::json::object(), false);
   ASSERT_TRUE(refused && !*refused);
@@ -126,7 +126,7 @@ TEST(FindUserAndGroup, ByNameOrNumber) {
   EXPECT_FALSE(find_group("4294967295")) << "-1 means nobody to the kernel";
 }
 
-TEST_F(VerbTableTest, WhatMayChangeSomethingAndGoesWellIsAudited) {
+TEST_F(VerbTableTest, SuccessfulChangesAreAudited) {
   std::vector<std::string> audited;
   table_.add({.words = "route del", .args = {{.name = "net"}}},
              [this](const nlohmann::json&, const Caller&, VerbToken token) {

@@ -31,7 +31,7 @@ TEST(NicNames, StandBehindLinesWithNids) {
   EXPECT_EQ(names.annotate("from 18@kfi to 31@kfi"), "from 18@kfi to 31@kfi  # login1, nid000031");
 }
 
-TEST(NicNames, NothingElseHasOne) {
+TEST(NicNames, OtherNidsHaveNoName) {
   const NicNames names = two();
   for (const std::string line : {"19@kfi", "18@tcp", "1.18@kfi", "118@kfi", "a18@kfi", "18@kfilnd",
                                  "@kfi", "99999999999999999999@kfi", "18@kfi_x", ""}) {
@@ -41,7 +41,7 @@ TEST(NicNames, NothingElseHasOne) {
   EXPECT_EQ(NicNames().annotate("18@kfi\n"), "18@kfi\n");
 }
 
-TEST(NicNames, WhatIsWrongIsToldWithItsLine) {
+TEST(NicNames, ErrorsAreReportedWithTheirLine) {
   EXPECT_EQ(complaint_of("18 a\nten b\n"),
             "names:2: 'ten'; expected the address of a NIC, decimal or with 0x");
   EXPECT_EQ(complaint_of("4294967296 a"),
@@ -73,7 +73,7 @@ TEST_F(NicNamesFile, MayBeAProgram) {
   EXPECT_EQ(NicNames::read(path_).value().name_of(18), "printed");
 }
 
-TEST_F(NicNamesFile, ThatCannotBeReadIsNamed) {
+TEST_F(NicNamesFile, AnUnreadableFileIsNamed) {
   const auto missing = NicNames::read(path_);
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().what.find(path_), std::string::npos) << missing.error().what;
@@ -83,7 +83,7 @@ TEST_F(NicNamesFile, ThatCannotBeReadIsNamed) {
   EXPECT_EQ(failed.error().what, path_ + ": ended with status 3");
 }
 
-TEST_F(NicNamesFile, ThatNobodyNamedIsAWarningIfItIsWrong) {
+TEST_F(NicNamesFile, ErrorsInADefaultFileAreWarnings) {
   TextFile warnings;
   const auto look_up = [&](const std::string& named) {
     return NicNames::look_up(named, warnings.file(), path_);
@@ -102,7 +102,7 @@ TEST_F(NicNamesFile, ThatNobodyNamedIsAWarningIfItIsWrong) {
 }
 
 // As with a folder that this user may not read; root may read every folder.
-TEST(NicNames, AFileThatTheSystemDoesNotTellOfIsMissedByNobody) {
+TEST(NicNames, AnUnreadableDefaultFileIsIgnored) {
   const TextFile warnings;
   const std::string beyond = "/" + std::string(300, 'x');
   EXPECT_TRUE(NicNames::look_up("", warnings.file(), beyond));

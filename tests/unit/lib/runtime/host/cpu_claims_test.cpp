@@ -53,7 +53,7 @@ TEST(CpuClaims, TwoPollersOfOneInstanceMayShareACpu) {
   EXPECT_FALSE(CpuClaims(dir.path(), "b").claim(0, ClaimMode::kShared));
 }
 
-TEST(CpuClaims, WhatIsHeldStaysHeldWhenMoreIsRefused) {
+TEST(CpuClaims, ARefusedClaimKeepsTheHeldOne) {
   const TempDir dir;
   CpuClaims first(dir.path(), "a");
   ASSERT_TRUE(first.claim(0, ClaimMode::kShared));
@@ -99,7 +99,7 @@ TEST(CpuClaims, AllOrNone) {
   EXPECT_TRUE(first.claim(1, ClaimMode::kExclusive));
 }
 
-TEST(CpuClaims, NothingStaysOfAKilledProcess) {
+TEST(CpuClaims, AKilledProcessLeavesNoClaim) {
   const TempDir dir;
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);

@@ -81,7 +81,7 @@ TEST(HostCheck, EachMissingThingIsFoundAlone) {
   only(facts, "kernel_lnet", Severity::kWarning);
 }
 
-TEST(HostCheck, NobodyIsAskedForWhatNothingUses) {
+TEST(HostCheck, UnusedRequirementsAreNotChecked) {
   HostFacts facts = good_facts();
   facts.effective_capabilities = 0;
   facts.locked_memory_max = 0;

@@ -135,7 +135,7 @@ TEST(LocalAddresses, DeprecatedOnesComeLastAndAllElseInTheSystemsOrder) {
             (Seen{{"eth1", 9}, {"eth0", 2}, {"eth1", 4}, {"eth0", 1}, {"eth1", 3}}));
 }
 
-TEST(LocalAddresses, OneThatSomebodyElseHasIsNotOurs) {
+TEST(LocalAddresses, DuplicateAddressesAreNotOurs) {
   Answers told;
   told.v6(2, v6(1), IFA_F_PERMANENT | IFA_F_TENTATIVE | IFA_F_DADFAILED);
   told.interface(2, "eth0", kRuns);
@@ -143,7 +143,7 @@ TEST(LocalAddresses, OneThatSomebodyElseHasIsNotOurs) {
 }
 
 // Duplicate address detection begins with the link and takes seconds.
-TEST(LocalAddresses, OneThatIsTriedIsThereAndDoesNotRun) {
+TEST(LocalAddresses, TentativeAddressesExistButDoNotRun) {
   Answers told;
   told.v6(2, v6(1), IFA_F_PERMANENT | IFA_F_TENTATIVE);
   told.v6(2, v6(2), IFA_F_PERMANENT | IFA_F_TENTATIVE | IFA_F_OPTIMISTIC);
@@ -157,7 +157,7 @@ TEST(LocalAddresses, OneThatIsTriedIsThereAndDoesNotRun) {
   EXPECT_EQ(run, (std::vector{false, true, true, false}));
 }
 
-TEST(LocalAddresses, OfIPv4FlagsSayNothingAndALabelIsAName) {
+TEST(LocalAddresses, IPv4FlagsAreIgnoredAndLabelsAreNames) {
   Answers told;
   told.interface(2, "eth0", kRuns);
   told.interface(4, "ppp0", IFF_POINTOPOINT);
@@ -185,7 +185,7 @@ TEST(LocalAddresses, LoopbackLinkLocalAndWhatHasNoInterfaceAreLeftOut) {
   EXPECT_TRUE(local_addresses_in(told.told(), true)[0].loopback);
 }
 
-TEST(LocalAddresses, WhatIsCutOffOrMadeUpIsNotRead) {
+TEST(LocalAddresses, InvalidAnswersAreNotRead) {
   Answers told;
   told.interface(2, "eth0", kRuns);
   told.v6(2, v6(1));

@@ -41,7 +41,7 @@ TEST(ArenaMemory, FallsBackToSmallPagesAndCountsWhatItGot) {
   EXPECT_EQ(memory.lines()[0].find("no hugepages") == std::string::npos, huge);
 }
 
-TEST(ArenaMemory, WhatIsOnlyReservedTakesPagesWhenTheyAreTouched) {
+TEST(ArenaMemory, ReservedMemoryUsesPagesWhenTouched) {
   constexpr std::uint64_t kBytes = 1ULL << 30U;
   ArenaTable table;
   ArenaMemory memory;

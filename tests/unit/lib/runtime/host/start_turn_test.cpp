@@ -13,7 +13,7 @@
 namespace plnet::runtime {
 namespace {
 
-TEST(StartTurn, OneStartsAtATime) {
+TEST(StartTurn, NodesStartOneAtATime) {
   const TempDir dir;
   std::optional<StartTurn> first(std::in_place, dir.path(), Duration{});
   EXPECT_TRUE(first->is_ours());

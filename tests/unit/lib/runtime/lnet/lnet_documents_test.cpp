@@ -44,7 +44,7 @@ TEST_F(LnetDocuments, ANodeThatDoesNotAnswerKeepsNoOtherFromBeingAsked) {
   EXPECT_EQ(document["manage"][1]["discover"]["errno"], -EIO);
 }
 
-TEST_F(LnetDocuments, IfNobodyAnswersThatIsTheError) {
+TEST_F(LnetDocuments, SilenceOfAllNodesIsTheError) {
   exec_named(control,
              named("ping:\n    - primary nid: 10.0.0.2@tcp\n    - primary nid: 10.0.0.4@tcp\n"),
              keep());

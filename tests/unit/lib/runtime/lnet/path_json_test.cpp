@@ -25,7 +25,7 @@ bool says(const Json& text, std::string_view words) {
   return text.get<std::string>().contains(words);
 }
 
-TEST(PathJson, WhatIsRejectedHoweverItComesIsNotReachable) {
+TEST(PathJson, MessagesRejectedFromAllNetworksAreNotReachable) {
   lnet::PathReport report = forwarded();
   report.rejected = {{.cause = lnet::Cause::kRejectedNotDirect}};
   const Json path = path_to_json(report)["path"];
@@ -37,7 +37,7 @@ TEST(PathJson, WhatIsRejectedHoweverItComesIsNotReachable) {
   EXPECT_TRUE(says(path_to_json(report)["path"]["why"], "(rejected_other_nid)"));
 }
 
-TEST(PathJson, WhatIsRejectedFromOneNetworkOnlyIsNoted) {
+TEST(PathJson, MessagesRejectedFromOneNetworkAreNoted) {
   lnet::PathReport report = forwarded();
   report.rejected = {{.cause = lnet::Cause::kRejectedNotDirect, .from = kFar.net()}};
   const Json path = path_to_json(report)["path"];

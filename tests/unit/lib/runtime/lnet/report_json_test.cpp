@@ -126,7 +126,7 @@ TEST(Reports, WithNothingToListAreEmptyDocuments) {
   EXPECT_EQ(print_yaml(pings_to_json({}, "ping")), "");
 }
 
-TEST(Reports, OfRoutesAndRoutingLookLikeLnetctls) {
+TEST(Reports, RoutesAndRoutingMatchLnetctl) {
   const std::vector<lnet::RouteReport> routes{
       {.route = {lnet::parse_net("o2ib1").value(), nid("192.168.1.1@tcp")},
        .up = true,
@@ -175,7 +175,7 @@ TEST(Reports, OfRoutesAndRoutingLookLikeLnetctls) {
                              "    large: 256\n"));
 }
 
-TEST(Reports, OfStatisticsAndVariablesKeepTheOrder) {
+TEST(Reports, StatisticsAndVariablesKeepTheOrder) {
   lnet::StatisticsReport statistics;
   statistics.drop_length = 18'446'744'073'709'551'615U;
   const std::string text = print_yaml(statistics_to_json(statistics));
@@ -187,7 +187,7 @@ TEST(Reports, OfStatisticsAndVariablesKeepTheOrder) {
             "response_tracking|recovery_limit|max_recovery_ping_interval");
 }
 
-TEST(PingReport, OfABurstHasItsFigures) {
+TEST(PingReport, ABurstHasItsFigures) {
   const std::vector<lnet::PingReport> reports{
       {nid("192.168.1.10@tcp"), lnet::RemoteNode{nid("192.168.1.10@tcp"), true, {}},
        lnet::PingBurst{.sent = 10,

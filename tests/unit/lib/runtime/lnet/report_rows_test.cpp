@@ -28,7 +28,7 @@ TEST(ReportRows, AFileHasItsColumnsInTheirOrder) {
   EXPECT_EQ(file_line(table()), "     7 a -1   \n");
 }
 
-TEST(ReportRows, NothingIsNoDocument) {
+TEST(ReportRows, AnEmptyReportIsNoDocument) {
   EXPECT_TRUE(document_of("list", Json::array()).is_null());
   EXPECT_EQ(document_of("list", Json::array({1})).dump(), R"({"list":[1]})");
   EXPECT_TRUE(if_any(0).is_null());

@@ -220,7 +220,7 @@ TEST(Exchange, AnOrderGoesToAllShardsOrToNone) {
 }
 
 // The first enabling allocates the histograms; commands that read them must not be in flight.
-TEST(Exchange, NothingIsResetBeforeThereAreFigures) {
+TEST(Exchange, ResetsWaitForHistograms) {
   HandNode node(2);
   ASSERT_TRUE(node.reset());
   ASSERT_TRUE(node.exchange->apply({.enable = true, .in_flight = 1}, node.raw));

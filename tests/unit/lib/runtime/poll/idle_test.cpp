@@ -24,7 +24,7 @@ TEST(Idle, NamesGoThereAndBack) {
   EXPECT_FALSE(parse_idle_policy("busy "));
 }
 
-TEST(Idle, WhatIsAskedStands) {
+TEST(Idle, AnExplicitPolicyIsUsed) {
   const std::vector<unsigned> cpus = {0, 1};
   for (const IdlePolicy policy :
        {IdlePolicy::kBusy, IdlePolicy::kPause, IdlePolicy::kYield, IdlePolicy::kSleep}) {

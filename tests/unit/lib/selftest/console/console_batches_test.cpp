@@ -114,7 +114,7 @@ TEST_F(CommandsTest, ABatchRuns) {
   EXPECT_EQ(console->batch_info("batch")->state, BatchState::kIdle);
 }
 
-TEST_F(CommandsTest, WhatServersRefuseClientsDoNotHear) {
+TEST_F(CommandsTest, ClientsAreNotAskedAfterARefusalOfServers) {
   two_groups();
   crowd.node(4).instead = [this](const Message&) {
     return bytes_of(1, TestReply{Status::kNoMemory, crowd.node(4).session});

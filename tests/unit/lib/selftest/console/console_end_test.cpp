@@ -64,7 +64,7 @@ TEST_F(EndTest, EvenIfTheyWereStoppedButNotSeenToEnd) {
   EXPECT_EQ(heard_by(1), (Steps{"stop", "force", "query", "forget"}));
 }
 
-TEST_F(EndTest, WhoHasEndedIsAskedNothing) {
+TEST_F(EndTest, EndedNodesAreNotAsked) {
   EXPECT_EQ(stop().succeeded(), 2U);
   EXPECT_EQ(query(0).running, 0U);
   EXPECT_EQ(end().succeeded(), 4U);
@@ -98,7 +98,7 @@ TEST_F(EndTest, TheyAreWaitedFor) {
   expect_clean();
 }
 
-TEST_F(EndTest, ButNotForEver) {
+TEST_F(EndTest, TheWaitIsBounded) {
   runs_on(1, 1'000'000);
   const Instant begin = now();
   EXPECT_EQ(end().succeeded(), 4U);
@@ -110,7 +110,7 @@ TEST_F(EndTest, ButNotForEver) {
   expect_clean();
 }
 
-TEST_F(EndTest, WhoIsSilentHoldsUpNobodyElse) {
+TEST_F(EndTest, SilentNodesDoNotDelayOthers) {
   crowd.node(1).silent = true;
   const auto result = end();
   EXPECT_EQ(result.succeeded(), 3U);

@@ -14,7 +14,7 @@ using Names = std::vector<std::string>;
 
 // --- Sessions ---
 
-TEST_F(CommandsTest, NothingWithoutASession) {
+TEST_F(CommandsTest, CommandsNeedASession) {
   const std::vector<lnet::ProcessId> nodes{Crowd::id(1)};
   constexpr auto kNone = Refusal::kNoSession;
   EXPECT_EQ(refusal_of(console->end_session(nobody())), kNone);

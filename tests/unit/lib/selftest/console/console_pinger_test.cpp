@@ -47,7 +47,7 @@ TEST_F(PingerTest, IdleNodesAreAskedBeforeHalfOfTheirTime) {
   expect_clean();
 }
 
-TEST_F(PingerTest, OnePingAtATimeAndNoNodeIsDownForIt) {
+TEST_F(PingerTest, OnePingAtATimeWithoutDeclaringNodesDown) {
   (void)begin();
   (void)add("g", 1, 1);
   crowd.node(1).silent = true;
@@ -63,7 +63,7 @@ TEST_F(PingerTest, OnePingAtATimeAndNoNodeIsDownForIt) {
   EXPECT_EQ(state("g", 0), NodeState::kActive);
 }
 
-TEST_F(PingerTest, WhatANodeSaysOfItselfIsHeard) {
+TEST_F(PingerTest, StatesReportedByNodesAreRecorded) {
   (void)begin();
   (void)add("g", 1, 2);
   crowd.node(1).session = {};
@@ -192,7 +192,7 @@ TEST_F(JoinTest, ANodeJoins) {
   EXPECT_EQ(crowd.node(1).count(MessageType::kMakeSessionRequest), 0U);
 }
 
-TEST_F(JoinTest, WhoJoinsFirstSaysWhatTheSessionCan) {
+TEST_F(JoinTest, TheFirstJoinSetsTheFeatures) {
   (void)begin();
   EXPECT_EQ(join(1, to("g"), 0).status, Status::kOk);
   EXPECT_EQ(console->session()->features, 0U);

@@ -103,7 +103,7 @@ TEST_F(FewRpcsTest, TheRestWaitsUntilOneIsBack) {
   expect_clean();
 }
 
-TEST_F(FewRpcsTest, WhoeverWasNotAskedIsNotDown) {
+TEST_F(FewRpcsTest, NodesThatWereNotAskedAreNotDown) {
   (void)begin();
   (void)add("g", 1, 5);
   for (unsigned node = 1; node <= 3; ++node)

@@ -76,7 +76,7 @@ TEST(Distribution, AsIfDealt) {
   }
 }
 
-TEST(Distribution, WhatIsImpossible) {
+TEST(Distribution, ImpossibleDistributions) {
   EXPECT_FALSE((Distribution{.clients = 1, .servers = 1, .span = 2}).possible());
   EXPECT_FALSE((Distribution{.clients = 1, .servers = 1, .distribute = 0}).possible());
   EXPECT_FALSE((Distribution{.clients = 1, .servers = 1, .span = 0}).possible());

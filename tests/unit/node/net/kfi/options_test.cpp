@@ -40,7 +40,7 @@ TEST(KfiOptions, WithValuesThatTheyCannotHaveAreRefusedWithThoseTheyCan) {
             "options kkfilnd: peer_credits=16, expected at most credits, 8");
 }
 
-TEST(KfiOptions, OfReceiveBuffersBeyondAllMeasureAreRefused) {
+TEST(KfiOptions, ExcessiveReceiveBuffersAreRefused) {
   lnet::NodeConfig config = with("credits", "65535");
   EXPECT_TRUE(kfi_options_of(config));
   config.module_options.push_back({"kkfilnd", "immediate_rx_buf_count", "64"});
@@ -50,7 +50,7 @@ TEST(KfiOptions, OfReceiveBuffersBeyondAllMeasureAreRefused) {
   EXPECT_NE(options.error().what.find("expected at most 2048"), std::string::npos);
 }
 
-TEST(KfiOptions, OfAnNiComeBeforeThoseOfAll) {
+TEST(KfiOptions, OptionsOfAnNiTakePrecedence) {
   KfiOptions all;
   all.tunables.auth_key = 7;
   const std::vector<lnet::LndTunable> own{{"prov_minor_version", std::int64_t{3}},

@@ -34,7 +34,7 @@ TEST(KfiRetryLines, StandInTheLogWithTheirInterface) {
   EXPECT_EQ(lines.size(), 2U);
 }
 
-TEST(KfiRetryLines, ThatAreTooManyAtATimeAreCounted) {
+TEST(KfiRetryLines, SurplusLinesAreCounted) {
   KfiRetryLines retries;
   for (std::size_t i = 0; i < KfiRetryLines::kWaitingMax + 3; ++i)
     retries.line("packet canceled");

@@ -52,7 +52,7 @@ TEST(KfiRoom, IsAlsoForThoseThatRulesAboutAddressesAdd) {
   EXPECT_EQ(kfi_nis_of({.name = "cxi0"}, config), 3U);
 }
 
-TEST(KfiRoom, OfANicInSoftwareIsAsIfEachNiHadItToItself) {
+TEST(KfiRoom, ASoftwareNicHasRoomForEachNi) {
   const cassini::soft::NodeOptions one;
   const auto three = with_room(one, 3);
   EXPECT_EQ(three.port.messages_max, 3 * one.port.messages_max);
@@ -70,7 +70,7 @@ TEST(KfiRoom, OfANicInSoftwareIsAsIfEachNiHadItToItself) {
   EXPECT_GT(most.nic.limits.portals, contexts);
 }
 
-TEST(KfiRoom, OfReceiveBuffersIsAPieceForEachNi) {
+TEST(KfiRoom, EachNiHasRoomForReceiveBuffers) {
   const KfiMemory memory{.arena = 3, .bytes_each = 1U << 31U, .nis = 4};
   EXPECT_EQ(memory.of(0).at.offset, 0U);
   EXPECT_EQ(memory.of(3).at.arena, 3U);

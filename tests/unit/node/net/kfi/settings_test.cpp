@@ -79,7 +79,7 @@ TEST(KfiSettings, AreExportedAsTheyAreRead) {
   EXPECT_EQ(kfi_of(*again), kfi_of(*read));
 }
 
-TEST(KfiSettings, ThatCannotBeAreToldWithTheirPlace) {
+TEST(KfiSettings, InvalidSettingsAreReportedWithTheirPlace) {
   EXPECT_NE(wrong("{name: a, backend: soft}").find("f:1:"), std::string::npos);
   EXPECT_NE(wrong("{name: a, backend: soft}").find("without a port"), std::string::npos);
   EXPECT_NE(wrong("{backend: soft, port: net_memif0}").find("no name"), std::string::npos);
@@ -97,7 +97,7 @@ TEST(KfiSettings, ThatCannotBeAreToldWithTheirPlace) {
   EXPECT_NE(wrong("{name: a, nis: 17}").find("16"), std::string::npos);
 }
 
-TEST(KfiSettings, OfLibfabricThatCannotBeAreToldWithTheirPlace) {
+TEST(KfiSettings, InvalidLibfabricSettingsAreReportedWithTheirPlace) {
   EXPECT_NE(wrong("{name: a, backend: ofi}").find("without a provider"), std::string::npos);
   EXPECT_NE(wrong("{name: a, backend: ofi, provider: shm}").find("needs an address"),
             std::string::npos);

@@ -127,7 +127,7 @@ TEST_F(O2ibDoorsTest, NisOfOneAddressShareAListener) {
 }
 
 // A replaced NI exists twice for a moment.
-TEST_F(O2ibDoorsTest, OfTwoNisWithOneNidTheOlderOneCloses) {
+TEST_F(O2ibDoorsTest, TheOlderOfTwoNisWithOneNidCloses) {
   ASSERT_TRUE(doors.open(adapter, door_ni("10.0.0.1@o2ib")));
   ASSERT_TRUE(doors.open(adapter, door_ni("10.0.0.1@o2ib")));
   doors.close(nid("10.0.0.1@o2ib"));
@@ -189,7 +189,7 @@ TEST_F(O2ibSeatsTest, AreFreeAgainWithTheLastShare) {
   EXPECT_TRUE(seats.prepare(nid("10.0.0.3@o2ib"), both(), adapter, 8));
 }
 
-TEST_F(O2ibSeatsTest, ThatWereNotNeededAreGivenBack) {
+TEST_F(O2ibSeatsTest, UnneededSeatsAreReturned) {
   wire.make_fails = Errc::kNoMemory;
   EXPECT_FALSE(seats.prepare(nid("10.0.0.1@o2ib"), both(), adapter, 8));
   wire.make_fails.reset();

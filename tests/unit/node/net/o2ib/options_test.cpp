@@ -35,7 +35,7 @@ TEST(O2ibOptions, AreThoseOfTheKernelsModule) {
   EXPECT_EQ(o2ib_options_of(with("something_newer", "1"))->tunables.peer_credits, 8);
 }
 
-TEST(O2ibOptions, OfMappingChangeLive) {
+TEST(O2ibOptions, MappingOptionsChangeLive) {
   for (const char* const name : {"map_on_demand", "fmr_pool_size", "fmr_cache"})
     EXPECT_TRUE(is_live_o2ib_option({"ko2iblnd", name, "1"})) << name;
   EXPECT_FALSE(is_live_o2ib_option({"ko2iblnd", "fmr_flush_trigger", "1"}));
@@ -55,7 +55,7 @@ TEST(O2ibOptions, WithValuesThatTheyCannotHaveAreRefusedWithThoseTheyCan) {
             std::string::npos);
 }
 
-TEST(O2ibOptions, OfAnNiComeBeforeThoseOfAll) {
+TEST(O2ibOptions, OptionsOfAnNiTakePrecedence) {
   const o2iblnd::Tunables all = o2ib_options_of(with("ntx", "1024"))->tunables;
   const std::vector<LndTunable> own{{"peercredits_hiw", std::int64_t{6}},
                                     {"ntx", std::int64_t{-1}},
@@ -95,7 +95,7 @@ TEST(O2ibOptions, InForceComeToTheSameAgain) {
   }
 }
 
-TEST(O2ibOptions, ThatTheKernelLetsRootWriteChangeLive) {
+TEST(O2ibOptions, WritableKernelOptionsChangeLive) {
   lnet::NodeConfig config;
   EXPECT_TRUE(set_o2ib_option(config, "ko2iblnd.keepalive", "30"));
   EXPECT_EQ(config.module_option("ko2iblnd", "keepalive"), "30");

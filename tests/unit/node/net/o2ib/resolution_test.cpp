@@ -188,7 +188,7 @@ TEST_F(O2ibResolution, CreditsOfAPeerAreBounded) {
   }
 }
 
-TEST_F(O2ibResolution, WhatTheWireCannotSayIsRefused) {
+TEST_F(O2ibResolution, ValuesBeyondTheWireFormatAreRefused) {
   O2ibHost host = make_host();
   const auto rules = host.rules();
   lnet::NiConfig ni = on("eth1");

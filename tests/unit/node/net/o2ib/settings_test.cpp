@@ -62,7 +62,7 @@ TEST(O2ibSettings, AreExportedAsTheyAreRead) {
   EXPECT_EQ(again->sections.of<O2ibSettings>(), expected);
 }
 
-TEST(O2ibSettings, ThatCannotBeAreToldWithTheirBounds) {
+TEST(O2ibSettings, InvalidSettingsAreReportedWithTheirBounds) {
   EXPECT_NE(wrong("connections: 8").find("16"), std::string::npos);
   EXPECT_NE(wrong("nis: 17").find("16"), std::string::npos);
   EXPECT_NE(wrong("queue_depth: 8").find("f:1:"), std::string::npos);

@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(VerbsPorts, OfInfiniBandAreBehindTheirInterfaces) {
+TEST(VerbsPorts, InfiniBandPortsBelongToTheirInterfaces) {
   const FakeSysfs system;
   system.add_port("mlx5_0", "1", "InfiniBand", "100 Gb/sec (4X EDR)");
   system.add_port("mlx5_0", "2", "InfiniBand", "100 Gb/sec (4X EDR)");
@@ -34,7 +34,7 @@ TEST(VerbsPorts, OfInfiniBandAreBehindTheirInterfaces) {
   EXPECT_EQ(port_behind(ports, "eth0"), nullptr);
 }
 
-TEST(VerbsPorts, OfRoceAreBehindTheInterfacesOfTheirGids) {
+TEST(VerbsPorts, RocePortsBelongToTheInterfacesOfTheirGids) {
   const FakeSysfs system;
   system.add_port("mlx5_1", "1", "Ethernet", "25 Gb/sec (1X EDR)");
   system.add_interface("mlx5_1", "eth0", "0");
@@ -49,7 +49,7 @@ TEST(VerbsPorts, OfRoceAreBehindTheInterfacesOfTheirGids) {
   EXPECT_EQ(ports[0].numa_node, kAnyNumaNode);
 }
 
-TEST(VerbsPorts, OfRoceInSoftwareAreBehindTheirParent) {
+TEST(VerbsPorts, SoftwareRocePortsBelongToTheirParent) {
   const FakeSysfs system;
   system.add_rxe("rxe0", "eth1");
   const auto ports = verbs_ports(system.root());
@@ -58,7 +58,7 @@ TEST(VerbsPorts, OfRoceInSoftwareAreBehindTheirParent) {
   EXPECT_EQ(port_behind(ports, "eth1"), &ports[0]);
 }
 
-TEST(VerbsPorts, ThatAreNotThereAreNone) {
+TEST(VerbsPorts, MissingPortsAreNone) {
   EXPECT_TRUE(verbs_ports(FakeSysfs().root()).empty());
 }
 

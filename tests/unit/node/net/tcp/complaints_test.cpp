@@ -50,7 +50,7 @@ TEST(TcpComplaints, AreSaidOnceInTheLogAndCountedEachTime) {
   EXPECT_EQ(complaints.counters().value(1), 0U);
 }
 
-TEST(TcpComplaints, ThatAreTooManyAtATimeAreCounted) {
+TEST(TcpComplaints, SurplusLinesAreCounted) {
   TcpComplaints complaints;
   for (std::size_t i = 0; i < TcpComplaints::kWaitingMax + 3; ++i)
     complaints.tell(of_peer("closed_bad_frame"));

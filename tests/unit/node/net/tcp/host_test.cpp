@@ -54,7 +54,7 @@ class TcpNodes : public ::testing::TestWithParam<unsigned> {
 };
 
 // Path selection yields such pairs for multi-rail peers with NIDs of both families on one network.
-TEST_P(TcpNodes, OfDifferentFamiliesPingEachOther) {
+TEST_P(TcpNodes, NodesOfDifferentFamiliesPingEachOther) {
   Nid v6 = Nid::of(lnet::NetType::kTcp, 0, 0);
   v6.size = Nid::kLargeSize;
   v6.address_be[15] = 1;  // ::1

@@ -39,7 +39,7 @@ TEST(TcpOptions, WithValuesThatTheyCannotHaveAreRefusedWithThoseTheyCan) {
   EXPECT_FALSE(tcp_options_of(with("ksocklnd", "credits", "many")));
 }
 
-TEST(TcpOptions, OfAnNiComeBeforeThoseOfAll) {
+TEST(TcpOptions, OptionsOfAnNiTakePrecedence) {
   socklnd::Tunables all;
   all.conns_per_peer = 2;
   all.sock_timeout = 20;

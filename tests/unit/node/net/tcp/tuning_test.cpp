@@ -62,7 +62,7 @@ class TcpTuning : public ::testing::Test {
   OpenFamilies families_ = opened(std::move(TcpHost::create({.shards = 1})).value());
 };
 
-TEST_F(TcpTuning, WhatTheLinkCameToStaysWhenSomethingElseIsSet) {
+TEST_F(TcpTuning, TheAutomaticNumberStaysWhenOtherOptionsChange) {
   renew(in_force(kOfLinkThen));
   set({.net = kOther.net(), .lnd_timeout_s = 20});
   EXPECT_EQ(connections(kOne), kOfLinkThen);
@@ -72,7 +72,7 @@ TEST_F(TcpTuning, WhatTheLinkCameToStaysWhenSomethingElseIsSet) {
   EXPECT_EQ(connections(kOther), 7);
 }
 
-TEST_F(TcpTuning, WhoIsToldToFollowTheLinkDoesSoAsItIsNow) {
+TEST_F(TcpTuning, SettingTheAutomaticNumberUsesThePresentLink) {
   renew(in_force(kOfLinkThen));
   set({.net = kOther.net(), .connections_per_peer = 0});
   EXPECT_EQ(connections(kOne), kOfLinkThen);
