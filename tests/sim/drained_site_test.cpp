@@ -40,7 +40,7 @@ TEST(DrainedSite, ADrainedRestartBesideASecondRouterLosesNothing) {
 }
 
 // Otherwise the site above would prove nothing.
-TEST(DrainedSite, ACrashInItsPlaceLosesWhatTheRouterHeld) {
+TEST(DrainedSite, ACrashInsteadOfADrainLosesHeldMessages) {
   SiteConfig site = site_of("routed-drain");
   site.faults.drains = 0;
   site.faults.router_kills = 6;
@@ -156,7 +156,7 @@ TEST(DrainWatch, TroubleShortlyBeforeExcusesToo) {
   EXPECT_NE(watch.wrong(), "");
 }
 
-TEST(DrainWatch, ARouterWhoseTimeWasOverPromisesNothing) {
+TEST(DrainWatch, ARouterThatTimedOutGuaranteesNothing) {
   DrainWatch watch(kNodes, kLasting);
   watch.begin(kRouter, 7, kBegin, kLatest, 0);
   EXPECT_FALSE(watch.promise(kRouter, kLatest, 0));

@@ -272,13 +272,13 @@ TEST_F(KernelReplay, AKernelThatWeDialIsGreetedPingedAndPushedToAsByAKernel) {
   play(*script, true, 10, {{kSequence, 1}});
 }
 
-TEST_F(KernelReplay, AKernelThatDialsUsHearsWhatItsOwnKindWouldSay) {
+TEST_F(KernelReplay, AKernelThatConnectsToUsReceivesAKernelsMessages) {
   const auto script = whole();
   if (!script) GTEST_SKIP() << "no capture at " << mocks::shared_capture("kernel-2.17-tcp.pcap");
   play(*script, false, 26, {{kSequence, 3}, {kOrder, 1}, {kZeroCopy, 2}});
 }
 
-TEST_F(KernelReplay, AKernelThatWeDialHearsWhatItsOwnKindWouldSay) {
+TEST_F(KernelReplay, AKernelThatWeConnectToReceivesAKernelsMessages) {
   const auto script = whole();
   if (!script) GTEST_SKIP() << "no capture at " << mocks::shared_capture("kernel-2.17-tcp.pcap");
   play(*script, true, 29, {{kSequence, 1}});

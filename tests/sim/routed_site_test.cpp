@@ -154,7 +154,7 @@ TEST(RoutedSite, RoutesByRoutersThatAreGoneGoDownAndUpAgain) {
 
 // Each in one direction, for longer than detection takes: a node that does not hear its gateway
 // knows that it is gone, even if messages still reach the gateway.
-TEST(RoutedSite, ARouteByAGatewayThatIsNoLongerHeardGoesDown) {
+TEST(RoutedSite, ARouteThroughASilentGatewayGoesDown) {
   SiteConfig site = calm_day();
   site.traffic.operations = 20;
   site.traffic.size_max = 4096;

@@ -126,7 +126,7 @@ TEST(SimulatedRunTest, NodesAreThoseOfTheSimulation) {
   EXPECT_EQ(lnet::text_of(SelftestSite::nid_of(250)), "10.1.1.1@tcp");
 }
 
-TEST(SimulatedRunTest, NodesKeepWhatThePlanAsksFor) {
+TEST(SimulatedRunTest, NodesFollowThePlan) {
   run::Plan plan = small_plan();
   plan.distribution = {.distribute = 5, .span = 2};
   const SelftestHostLimits limits = limits_of(plan);

@@ -42,7 +42,7 @@ class Seeds : public testing::TestWithParam<std::uint64_t> {
   static inline unsigned router_shards = 0;  // a bit for each number of shards
 };
 
-TEST_P(Seeds, HoldWhatMustAlwaysHold) {
+TEST_P(Seeds, KeepAllInvariants) {
   std::uint64_t operations = 0;
   for (std::uint64_t seed = GetParam(); seed <= kSeeds; seed += kParts) {
     const SiteConfig site = site_of_seed(seed);
@@ -91,7 +91,7 @@ SiteConfig four_shards(NetKind kind) {
 }
 
 // Sender, second NID, ME and MD were on different shards.
-TEST(Site, EveryWayAcrossShardsIsTaken) {
+TEST(Site, EveryPathAcrossShardsIsUsed) {
   for (const NetKind kind : {NetKind::kTcp, NetKind::kO2ib}) {
     const SiteReport report = run_site(four_shards(kind));
     ASSERT_EQ(report.violation, "");

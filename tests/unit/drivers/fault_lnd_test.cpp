@@ -109,7 +109,7 @@ TEST(FaultLnd, ADropThatFailsLateEndsAtTheDeadline) {
   EXPECT_EQ(rig.a().completions()[0].health, Health::kNetworkTimeout);
 }
 
-TEST(FaultLnd, ADropOnReceiveIsSeenByNobody) {
+TEST(FaultLnd, ADropOnReceiveHasNoEvents) {
   StreamRig rig({});
   ASSERT_TRUE(rig.lnd_a().set_plan(plan_of({at(1, Fault::kDrop, Direction::kRx)})));
   rig.b()->put(testrig::nid(lnet::NetType::kTcp, 1), 100, false);
@@ -203,7 +203,7 @@ class KeepingCore final : public lnet::LndUpcalls, private lnet::PayloadKeeper {
   std::vector<std::byte> bytes_;
 };
 
-TEST(FaultLnd, ADuplicateOfAMessageWhosePayloadIsKeptHasIt) {
+TEST(FaultLnd, ADuplicateOfAKeptMessageHasItsPayload) {
   const LndRigOptions options;
   Memory memory;
   const lnet::Nid us = testrig::nid(lnet::NetType::kTcp, 1);
@@ -362,7 +362,7 @@ TEST(FaultLnd, ShutDownItLeavesRefusingToTheRealLnd) {
   }
 }
 
-TEST(FaultLnd, ShuttingDownEndsWhatIsDelayedOnItsWayIn) {
+TEST(FaultLnd, ShuttingDownEndsDelayedIncomingMessages) {
   StreamRig rig({});
   FaultRule rule = at(1, Fault::kDelay, Direction::kRx);
   rule.delay = std::chrono::hours(1);

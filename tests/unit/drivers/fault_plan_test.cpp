@@ -14,7 +14,7 @@ std::string refusal(const FaultRule& rule, Seam seam) {
   return checked ? "" : checked.error().what;
 }
 
-TEST(FaultPlan, RefusesWhatASeamCannotDoAndSaysWhy) {
+TEST(FaultPlan, RefusesUnsupportedFaultsWithTheReason) {
   EXPECT_EQ(refusal({.fault = Fault::kReorder}, Seam::kStream),
             "fault rule 1 (reorder): means nothing at the stream seam");
   EXPECT_EQ(refusal({.fault = Fault::kTruncate}, Seam::kLnd),

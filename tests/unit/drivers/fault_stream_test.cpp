@@ -165,7 +165,7 @@ TEST_F(FaultStream, ACorruptedWriteHasOneOtherByte) {
   EXPECT_EQ(applied(), 1U);
 }
 
-TEST_F(FaultStream, ACorruptionThatNobodyTookIsNoFault) {
+TEST_F(FaultStream, ACorruptionOfUnsentBytesIsNoFault) {
   plan(first(Fault::kCorrupt, Direction::kTx));
   below.room = 0;
   EXPECT_EQ(write("hello"), 0U);
@@ -185,7 +185,7 @@ TEST_F(FaultStream, CorruptedReadsHaveOneOtherByteStagedAndDirect) {
   EXPECT_EQ(applied(), 2U);
 }
 
-TEST_F(FaultStream, ASplitWriteIsCutAndToldToGoOn) {
+TEST_F(FaultStream, ASplitWriteIsCutAndContinues) {
   plan(first(Fault::kSplit, Direction::kTx));
   EXPECT_EQ(write("abcdef"), 3U);
   EXPECT_EQ(below.wire, "abc");
@@ -300,7 +300,7 @@ TEST_F(FaultStream, RulesForAnotherStreamDoNotApply) {
   EXPECT_EQ(below.log, "");
 }
 
-TEST_F(FaultStream, WithoutRulesWhatGoesPastGoesPast) {
+TEST_F(FaultStream, WithoutRulesRelaysPassUnchanged) {
   EXPECT_TRUE(fault.await(kStream, 7));
   fault.on_awaited(kStream);
   EXPECT_EQ(above.awaited, 1U);
@@ -312,7 +312,7 @@ TEST_F(FaultStream, WithoutRulesWhatGoesPastGoesPast) {
   EXPECT_EQ(below.log, "await:7 fetch:4 limit:9 ");
 }
 
-TEST_F(FaultStream, ASplitRelayGivesTheHeadAndGoesOnWhenItIsTold) {
+TEST_F(FaultStream, ASplitRelaySendsTheHeadAndContinuesOnRequest) {
   plan(first(Fault::kSplit, Direction::kTx));
   EXPECT_EQ(relay("head", 3), 4U);
   EXPECT_EQ(below.wire, "head");
@@ -336,7 +336,7 @@ TEST_F(FaultStream, ARelayIsStalledOrBrokenAsAWriteIs) {
   EXPECT_FALSE(fault.await(kStream, 7));
 }
 
-TEST_F(FaultStream, ACorruptionCannotReachWhatGoesPast) {
+TEST_F(FaultStream, ACorruptionDoesNotAffectRelays) {
   plan(first(Fault::kCorrupt, Direction::kTx));
   EXPECT_EQ(relay("head", 3), 7U);
   EXPECT_EQ(below.wire, "head...");

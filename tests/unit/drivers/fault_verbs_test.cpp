@@ -97,7 +97,7 @@ struct FaultVerbs : testing::Test {
   FaultVerbsDriver fault{above, Random(1)};
 };
 
-TEST_F(FaultVerbs, ADelayHoldsWhatIsBehindItInOrder) {
+TEST_F(FaultVerbs, ADelayHoldsLaterRequestsInOrder) {
   plan(Fault::kDelay, Direction::kRx);
   complete(1);
   complete(2);

@@ -114,7 +114,7 @@ TEST(EventLoop, ReportsLivelockAndStandstill) {
   EXPECT_EQ(loop.run_until_idle().end, RunEnd::kStuck);
 }
 
-TEST(SimNetwork, LosesWhatCannotArrive) {
+TEST(SimNetwork, LosesUndeliverablePackets) {
   EventLoop loop(1);
   SimNetwork network(loop, {}, 1);
   const HostId a = network.add_host();
@@ -134,7 +134,7 @@ TEST(SimNetwork, LosesWhatCannotArrive) {
   EXPECT_FALSE(network.transit(b, a, 100).has_value());
 }
 
-TEST(SimNetwork, BandwidthIsSharedByWhatLeavesAHost) {
+TEST(SimNetwork, OutgoingTrafficOfAHostSharesItsBandwidth) {
   EventLoop loop(1);
   LinkShape shape;
   shape.latency_min = microseconds(10);
@@ -149,7 +149,7 @@ TEST(SimNetwork, BandwidthIsSharedByWhatLeavesAHost) {
 }
 
 // A host that sends to a slow host sends to others at full speed.
-TEST(SimNetwork, ASlowLinkHoldsUpWhatGoesByItAndNothingElse) {
+TEST(SimNetwork, ASlowLinkDelaysOnlyItsOwnTraffic) {
   EventLoop loop(1);
   LinkShape shape;
   shape.latency_min = microseconds(10);

@@ -61,7 +61,7 @@ class Chaos final : public EventSink {
   std::uint64_t run_ = 0;
 };
 
-TEST(EventOrder, TimeThenSequenceWhateverHappensMeanwhile) {
+TEST(EventOrder, TimeThenSequenceUnderRandomChanges) {
   std::uint64_t run = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -124,7 +124,7 @@ TEST_F(Lazy, ArenasDoNotMixAndEnd) {
 }
 
 // Compared with plain memory under every operation that drivers use.
-TEST_F(Lazy, HoldsWhatMemoryWouldHold) {
+TEST_F(Lazy, BehavesLikePlainMemory) {
   constexpr std::uint64_t kBytes = 20'000;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

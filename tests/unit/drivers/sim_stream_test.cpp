@@ -174,7 +174,7 @@ TEST_F(SimStreamPlain, PrivilegedPortsRunOutAndComeBack) {
   EXPECT_TRUE(connect().has_value());
 }
 
-TEST_F(SimStreamPlain, BacklogOverflowDelaysButLosesNobody) {
+TEST_F(SimStreamPlain, BacklogOverflowDelaysWithoutLoss) {
   ASSERT_TRUE(far->listen(bench.address(1), 5, {}).has_value());
   for (unsigned i = 0; i < 20; ++i)
     ASSERT_TRUE(connect().has_value());
@@ -196,7 +196,7 @@ TEST_F(SimStreamPlain, ConnectFailsByTimeoutOrForWantOfARoute) {
   EXPECT_EQ(near->connect(request).error(), Errc::kNotFound) << "another host's address";
 }
 
-TEST_F(SimStreamPlain, VanishedPeerIsNoticedByWhoWrites) {
+TEST_F(SimStreamPlain, AWriterNoticesAVanishedPeer) {
   establish();
   bench.cluster.network.set_present(1, false);
   EXPECT_EQ(write_some(*near, stream, 1000), 1000U);
@@ -247,7 +247,7 @@ TEST_F(SimStreamPlain, KeepaliveBeginsWhenAConnectionOpensInAnOutage) {
   EXPECT_EQ(far_events.cause, Errc::kTimedOut);
 }
 
-TEST_F(SimStreamPlain, RebootedPeerResetsWhoStillWrites) {
+TEST_F(SimStreamPlain, ARebootedPeerResetsAWriter) {
   establish();
   bench.cluster.network.set_present(1, false);
   bench.drivers[1].reset();
@@ -260,7 +260,7 @@ TEST_F(SimStreamPlain, RebootedPeerResetsWhoStillWrites) {
 }
 
 // A writer whose peer's window is closed sends nothing.
-TEST_F(SimStreamPlain, RebootedPeerResetsWhoWaitsForItsWindow) {
+TEST_F(SimStreamPlain, ARebootedPeerResetsAWriterBehindAClosedWindow) {
   establish();
   far->pause_reading(far_events.last);
   while (write_some(*near, stream, 65'536) > 0)

@@ -198,7 +198,7 @@ TEST_F(TcpRelays, AWaitEndsWhenPatienceDoes) {
   EXPECT_EQ(device->next_deadline(), Instant::max());
 }
 
-TEST_F(TcpRelays, PatienceEndsForWhomNothingHasComeToo) {
+TEST_F(TcpRelays, TheWaitAlsoEndsWithoutBytes) {
   establish();
   ASSERT_TRUE(device->await(source.id, 1000));
   settle();

@@ -217,7 +217,7 @@ TEST_F(TcpDevicePlain, AnEndWaitsUntilAPausedStreamHasReadAll) {
   EXPECT_EQ(far_events.cause, Errc::kClosed);
 }
 
-TEST_F(TcpDevicePlain, AResetIsToldEvenIfReadingIsPaused) {
+TEST_F(TcpDevicePlain, AResetIsReportedEvenIfReadingIsPaused) {
   establish();
   near->pause_reading(stream);
   far->pause_reading(there);
@@ -281,7 +281,7 @@ TEST_F(TcpDevicePlain, ReadBytesAreAcknowledgedAtOnceOnDemand) {
   EXPECT_EQ(count_of(*far, Id::kQuickAcks), 1U) << "not of one that closes";
 }
 
-TEST_F(TcpDevicePlain, AcknowledgementsOfWhoOnlyListensWaitForOneAnother) {
+TEST_F(TcpDevicePlain, AcknowledgementsOfAPureReaderAreCombined) {
   establish();
   const auto receive_one = [this] {
     const std::uint64_t before = far_events.bytes;
@@ -379,7 +379,7 @@ TEST_F(TcpDevicePlain, LoopbackHasNoNapi) {
   EXPECT_EQ(near->facts(stream).napi_id, 0U);
 }
 
-TEST(TcpDevice, ATurnEndsAfterAMegabyteWhoeverElseHasSent) {
+TEST(TcpDevice, ATurnEndsAfterAMegabyte) {
   TcpBench bench;
   StreamCounter near_events;
   StreamCounter far_events;

@@ -143,7 +143,7 @@ TEST_F(TcpPortsTest, TowardsOnePeerTheyRunOutAndComeBack) {
       run([&] { return again |= !again && device->connect(request_to(peer)).has_value(); }));
 }
 
-TEST_F(TcpPortsTest, APortThatSomebodyListensOnIsPassedOver) {
+TEST_F(TcpPortsTest, APortWithAListenerIsSkipped) {
   Listeners listeners;
   listeners.add(own_loopback(250, 1023));
   listeners.add(own_loopback(250, 1022));
@@ -185,7 +185,7 @@ TEST_F(TcpPortsTest, ASourceAddressThatIsNotOursIsRefused) {
   EXPECT_NE(words.find("is not of this machine"), std::string::npos) << words;
 }
 
-TEST(TcpPorts, WithoutTheRightToThemItSaysSo) {
+TEST(TcpPorts, MissingPrivilegeIsReported) {
   const NoPrivilege none;
   if (may_use_privileged_ports()) GTEST_SKIP() << "here everybody may use ports below 1024";
   StreamCounter events;

@@ -15,7 +15,7 @@ namespace {
 
 using Id = TcpTable::Id;
 
-TEST_F(TcpRelays, ThePeersEndIsToldOnlyAfterWhatIsHeld) {
+TEST_F(TcpRelays, ThePeersEndIsReportedAfterHeldPayload) {
   establish();
   const Bytes payload = pattern(200'000);
   hold(payload);
@@ -32,7 +32,7 @@ TEST_F(TcpRelays, ThePeersEndIsToldOnlyAfterWhatIsHeld) {
   EXPECT_EQ(seen(source).cause, Errc::kClosed);
 }
 
-TEST_F(TcpRelays, AnEndRightBehindWhatIsAwaitedDoesNotHideIt) {
+TEST_F(TcpRelays, AnEndRightBehindAwaitedPayloadDoesNotHideIt) {
   establish({.send_buffer_bytes = 200'000});
   const Bytes payload = pattern(100'000);
   ASSERT_TRUE(device->await(source.id, payload.size()));
@@ -48,7 +48,7 @@ TEST_F(TcpRelays, AnEndRightBehindWhatIsAwaitedDoesNotHideIt) {
   EXPECT_EQ(seen(source).cause, Errc::kClosed);
 }
 
-TEST_F(TcpRelays, NotEvenAResetTakesWhatIsHeld) {
+TEST_F(TcpRelays, HeldPayloadSurvivesAReset) {
   establish({.send_buffer_bytes = 200'000});
   const Bytes payload = pattern(100'000);
   for (const bool relayed : {true, false}) {
@@ -216,7 +216,7 @@ TEST_F(TcpRelays, AStreamThatWaitsOrIsHeldStaysHere) {
   ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == payload.size(); }));
 }
 
-TEST_F(TcpRelays, ADeviceMayEndWhileSomebodyWaits) {
+TEST_F(TcpRelays, ADeviceMayEndDuringAWait) {
   establish();
   hold(pattern(1000));
   ASSERT_TRUE(device->await(target.id, 1000));

@@ -42,7 +42,7 @@ TEST_F(TcpRelays, APayloadIsRelayedWholeBehindItsHead) {
   EXPECT_EQ(low_water(source), 1);
 }
 
-TEST_F(TcpRelays, PayloadsOfOneSizeCostOneWordToTheSystem) {
+TEST_F(TcpRelays, PayloadsOfOneSizeSetTheLowWaterMarkOnce) {
   establish();
   // All of them are in the socket before the first one is relayed, so it is never empty; they are
   // so few bytes that the system does not request a read for its own reasons.

@@ -150,7 +150,7 @@ TEST(PinStats, AnInteractionIsFound) {
   EXPECT_TRUE(effects.interactions[0].percent.excludes(0));
 }
 
-TEST(PinStats, ADesignThatCannotTellSaysSo) {
+TEST(PinStats, AnUndecidableDesignIsReported) {
   auto treatments = two_by_two(1.2, 1, 1);
   treatments.erase(treatments.begin() + 3);  // one factor at a time
   const auto effects = effects_of(treatments, {.resamples = 100});

@@ -31,7 +31,7 @@ TEST_F(FaultCommands, DropAddTakesEveryOption) {
   EXPECT_EQ(lnet_.node.faults[3].latency_s, 5U);
 }
 
-TEST_F(FaultCommands, AddSaysWhatIsWrong) {
+TEST_F(FaultCommands, AddReportsErrors) {
   EXPECT_EQ(run("fault drop add -s * -r 1"), kMissingStatus);
   EXPECT_TRUE(err.contains("a rule needs both source and dest")) << err;
   EXPECT_EQ(run("fault delay add -s * -d * -r 1 -l 1 -o 10.0.0.1@tcp"), kInvalidStatus);

@@ -43,7 +43,7 @@ TEST_F(LnetCommands, NetAddTakesEveryOption) {
   lnet_.node.ip2nets_text.clear();
 }
 
-TEST_F(LnetCommands, NetAddSaysWhatIsWrong) {
+TEST_F(LnetCommands, NetAddReportsErrors) {
   EXPECT_EQ(run("net add --net tcp"), kMissingStatus);
   EXPECT_TRUE(err.contains("missing mandatory parameters")) << err;
   EXPECT_TRUE(err.starts_with("add:\n    - net:\n          errno: -14\n          descr: \""))
@@ -238,7 +238,7 @@ TEST_F(LnetCommands, ARouterIsDrainedAndBroughtBack) {
   EXPECT_FALSE(lnet_.drain);
 }
 
-TEST_F(LnetCommands, PingTellsWhoAnsweredAndWhoDidNot) {
+TEST_F(LnetCommands, PingListsAnsweringAndSilentNodes) {
   EXPECT_EQ(run("ping 10.0.0.1@tcp"), 0);
   EXPECT_EQ(out,
             "ping:\n    - primary nid: 10.0.0.1@tcp\n      Multi-Rail: True\n      peer ni:\n"
@@ -307,7 +307,7 @@ TEST_F(LnetCommands, StatisticsVariablesAndSet) {
   EXPECT_EQ(run("set retry_count"), kInvalidStatus) << "exactly one value";
 }
 
-TEST_F(LnetCommands, AnExportOfWhatRunsReadsBack) {
+TEST_F(LnetCommands, AnExportOfTheRunningNodeReadsBack) {
   EXPECT_EQ(run("net add --net tcp --if eth0 --conns-per-peer 2"), 0);
   EXPECT_EQ(run("peer add --prim_nid 10.0.0.1@tcp"), 0);
   EXPECT_EQ(run("route add --net o2ib --gateway 10.0.0.9@tcp"), 0);
@@ -331,7 +331,7 @@ TEST_F(LnetCommands, AnExportOfWhatRunsReadsBack) {
   EXPECT_EQ(read->lnet.nets[0].nis[0].interfaces, std::vector<std::string>{"eth0"});
 }
 
-TEST_F(LnetCommands, ShowAndExecOfADocumentLookAtWhatItNames) {
+TEST_F(LnetCommands, ShowAndExecUseTheItemsOfTheDocument) {
   EXPECT_EQ(run("net add --net tcp --if eth0"), 0);
   const auto named = runtime::read_named(
       "net: [{net type: tcp}]\nglobal:\nping: [{primary nid: 1.1.1.1@tcp}]\n"

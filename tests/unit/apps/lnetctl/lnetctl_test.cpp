@@ -96,7 +96,7 @@ TEST(Commands, AnAmbiguousBeginningListsTheCandidates) {
   EXPECT_EQ(below.status, kInvalidStatus);
 }
 
-TEST(Commands, UnknownOnesSayWhatWasExpected) {
+TEST(Commands, UnknownCommandsListTheExpectedOnes) {
   const Ran top = run({"nte", "show"});
   EXPECT_EQ(top.status, kInvalidStatus);
   EXPECT_TRUE(has(top.err,
@@ -348,7 +348,7 @@ TEST(SplitLine, KeepsQuotedWordsTogether) {
   EXPECT_FALSE(split_line("a 'b"));
 }
 
-TEST(CNumber, IsWhatStrtollTakesAndNothingElse) {
+TEST(CNumber, AcceptsExactlyWhatStrtollAccepts) {
   EXPECT_EQ(parse_c_number("10"), 10);
   EXPECT_EQ(parse_c_number("0x10"), 16);
   EXPECT_EQ(parse_c_number("010"), 8);

@@ -30,7 +30,7 @@ TEST_F(RuleCommands, AccessRulesAreAddedInOrder) {
   EXPECT_EQ(out, "");
 }
 
-TEST_F(RuleCommands, AccessSaysWhatIsWrong) {
+TEST_F(RuleCommands, AccessReportsErrors) {
   EXPECT_EQ(run("access add --source 10.0.0.1@tcp"), kMissingStatus);
   EXPECT_TRUE(err.contains("--action: expected one of allow, deny")) << err;
   EXPECT_EQ(run("access add --action permit"), kInvalidStatus);
@@ -46,7 +46,7 @@ TEST_F(RuleCommands, AccessSaysWhatIsWrong) {
   EXPECT_TRUE(lnet_.node.access.empty());
 }
 
-TEST_F(RuleCommands, ExplainTellsThePathAndWhyNotAnother) {
+TEST_F(RuleCommands, ExplainShowsThePathAndTheRejectedOnes) {
   lnet::PathStep step{.ni = nid("10.0.0.1@tcp"),
                       .next_hop = nid("10.0.0.9@tcp"),
                       .destination = nid("10.1.0.5@o2ib"),

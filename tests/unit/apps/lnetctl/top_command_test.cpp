@@ -20,7 +20,7 @@ class TopCommand : public LnetCommands {
   }
 };
 
-TEST_F(TopCommand, SaysWhoMakesTheLoad) {
+TEST_F(TopCommand, ShowsTheSourcesOfTheLoad) {
   EXPECT_EQ(run("top"), 0) << err;
   EXPECT_EQ(out,
             "top:\n    by: nid\n    of the last sec: 12\n    load:\n"
@@ -33,7 +33,7 @@ TEST_F(TopCommand, SaysWhoMakesTheLoad) {
   EXPECT_FALSE(out.contains("10.0.0.1@tcp")) << out;
 }
 
-TEST_F(TopCommand, SaysHowLongNextHopsTake) {
+TEST_F(TopCommand, ShowsTheTimesOfNextHops) {
   EXPECT_EQ(run("top --by hop"), 0) << err;
   EXPECT_TRUE(out.contains("- hop: 10.1.0.9@o2ib\n")) << out;
   for (const char* const what : {"p50", "p90", "p99", "max"})
@@ -42,7 +42,7 @@ TEST_F(TopCommand, SaysHowLongNextHopsTake) {
     EXPECT_EQ(run(std::string("top --by ") + by), 0) << err;
 }
 
-TEST_F(TopCommand, SaysItAgainAndAgain) {
+TEST_F(TopCommand, RepeatsPeriodically) {
   using std::chrono::seconds;
   EXPECT_EQ(run("top --interval 5 --count 3"), 0) << err;
   EXPECT_EQ(paused, (std::vector{seconds(5), seconds(5)}));
@@ -51,7 +51,7 @@ TEST_F(TopCommand, SaysItAgainAndAgain) {
   EXPECT_EQ(paused, std::vector{seconds(1)});
 }
 
-TEST_F(TopCommand, SaysWhatIsWrong) {
+TEST_F(TopCommand, ReportsErrors) {
   EXPECT_EQ(run("top --by peer"), kInvalidStatus);
   EXPECT_TRUE(err.contains("by: 'peer', expected nid, net, portal or hop")) << err;
   EXPECT_NE(run("top --rows 0"), 0);

@@ -106,7 +106,7 @@ TEST_P(OfiConformance, ScatteredBulkOfBothSidesEnds) {
 }
 
 // A peer with several contexts answers from the context that is the home of our node.
-TEST_P(OfiConformance, AnyContextOfAPeerTakesWhatIsLaidOpenForIt) {
+TEST_P(OfiConformance, AnyContextOfAPeerUsesPostedBuffers) {
   OfiBench bench(GetParam());
   conformance::EndpointPair pair(bench);
   auto& near = pair.users[0];

@@ -12,7 +12,7 @@ TEST(Check, EvaluatesOnceAndGoesOn) {
   EXPECT_EQ(evaluated, 1);
 }
 
-TEST(CheckDeathTest, SaysWhereWhatAndWhy) {
+TEST(CheckDeathTest, ReportsPlaceConditionAndReason) {
   const int credits = -1;
   EXPECT_DEATH(PLNET_CHECK(credits >= 0, "credits below zero"),
                "bug at .*check_test.cpp:[0-9]+: credits below zero \\(credits >= 0\\)");

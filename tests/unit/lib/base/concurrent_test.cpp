@@ -171,7 +171,7 @@ struct Node {
 
 // Readers look up while the writer inserts, replaces, erases and rebuilds; nothing that a reader
 // holds may have been released.
-TEST(QsbrTable, ReadersNeverHoldWhatWasReleased) {
+TEST(QsbrTable, ReadersNeverHoldReleasedObjects) {
   constexpr std::uint64_t kKeys = 64;
   constexpr int kSteps = 60000;
   constexpr int kReaders = 2;

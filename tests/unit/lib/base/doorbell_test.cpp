@@ -23,7 +23,7 @@ class CountingDoorbell final : public Doorbell {
   }
 };
 
-TEST(Doorbell, WakesOnlyWhoIsArmed) {
+TEST(Doorbell, WakesOnlyAnArmedSleeper) {
   for (const auto by : {Doorbell::FencedBy::kEachSide, Doorbell::FencedBy::kSleeper}) {
     CountingDoorbell bell(by);
     bell.ring();
@@ -38,7 +38,7 @@ TEST(Doorbell, WakesOnlyWhoIsArmed) {
   }
 }
 
-TEST(Doorbell, TheSleeperFencesForBothAfterItIsArmedAndWhoRingsNever) {
+TEST(Doorbell, OnlyTheSleeperFencesAfterArming) {
   CountingDoorbell bell(Doorbell::FencedBy::kSleeper);
   ASSERT_TRUE(bell.arm());
   EXPECT_EQ(bell.fences, 1);
@@ -55,7 +55,7 @@ TEST(Doorbell, FencesOnBothSidesInterruptNoThread) {
   EXPECT_EQ(bell.fences, 0);
 }
 
-TEST(Doorbell, AFenceThatFailsMeansNoSleepAndNobodyRings) {
+TEST(Doorbell, AFailedFencePreventsSleep) {
   CountingDoorbell bell(Doorbell::FencedBy::kSleeper);
   bell.fence_fails = true;
   EXPECT_FALSE(bell.arm());

@@ -19,7 +19,7 @@ std::vector<int> numbers(IntrusiveList<Item>& list) {
   return out;
 }
 
-TEST(IntrusiveList, SaysWhetherAnyIsAsAskedFor) {
+TEST(IntrusiveList, FindsWhetherAnyElementMatches) {
   Item one(1);
   Item two(2);
   IntrusiveList<Item> list;

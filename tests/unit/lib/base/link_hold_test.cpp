@@ -22,7 +22,7 @@ class LinkHolds : public ::testing::Test {
   Instant now_{std::chrono::hours(1)};
 };
 
-TEST_F(LinkHolds, ASingleFallIsToldAsItIs) {
+TEST_F(LinkHolds, ASingleFailureIsReportedUnchanged) {
   EXPECT_TRUE(see(true));
   EXPECT_FALSE(see(false));
   now_ += seconds(5);

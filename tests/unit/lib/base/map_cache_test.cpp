@@ -168,7 +168,7 @@ TEST(MapCache, RulesChangeWhileMemoryIsInUse) {
   EXPECT_TRUE(rig.device.there.empty());
 }
 
-TEST(MapCache, AFailureOfTheSystemIsTold) {
+TEST(MapCache, AFailureOfTheSystemIsReturned) {
   Rig rig;
   rig.device.fails = Errc::kNoMemory;
   EXPECT_EQ(rig.cache.take(rig.block(0), Use::kOwn).error(), Errc::kNoMemory);

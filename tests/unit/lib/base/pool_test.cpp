@@ -73,7 +73,7 @@ void owns_its_objects_and_nothing_else() {
   EXPECT_FALSE(pool.owns(nullptr));
 }
 
-TEST(Pool, OwnsItsObjectsAndNothingElseWhateverTheirSize) {
+TEST(Pool, RecognizesExactlyItsOwnObjects) {
   owns_its_objects_and_nothing_else<1>();
   owns_its_objects_and_nothing_else<3>();
   owns_its_objects_and_nothing_else<24>();

@@ -76,7 +76,7 @@ TEST_F(QsbrTest, HasLimits) {
   EXPECT_EQ(qsbr_.retired(), 1U);
 }
 
-TEST(QsbrEnd, ReleasesWhatStillWaits) {
+TEST(QsbrEnd, ReleasesPendingObjects) {
   std::vector<void*> released;
   int object = 0;
   {

@@ -94,7 +94,7 @@ TEST(KfilndAccess, RestartedAndReturningPeersAreJudgedAgain) {
   EXPECT_EQ(gate.asked, 3U) << "once, by the first that comes";
 }
 
-TEST(KfilndAccess, AnAnswerThatNobodyAskedForIntroducesItsSender) {
+TEST(KfilndAccess, AnUnrequestedAnswerIsJudgedLikeAGreeting) {
   std::set<unsigned> forbidden;
   Gate gate({}, &forbidden);
   ScriptedNode node({.gate = &gate});

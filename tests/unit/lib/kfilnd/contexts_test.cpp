@@ -65,7 +65,7 @@ struct Site {
   ScriptedNode node;
 };
 
-TEST(KfilndContext, AHelloIsBroughtToTheHomeAndNothingIsSaidHere) {
+TEST(KfilndContext, AHelloIsPassedToTheHomeWithoutAnAnswerHere) {
   Site site;
   site.set_home(kOther);
   const Hello hello{.rx_base = 7, .session_key = 9};
@@ -102,7 +102,7 @@ TEST(KfilndContext, TheHomeAnswersWithItsOwnContextHoweverOftenItIsGreeted) {
   EXPECT_EQ(site.node.count(LndId::kStrayHellos), 1U);
 }
 
-TEST(KfilndContext, AMessageIsReceivedWhereItCameAndTheHomeHearsOfItOnce) {
+TEST(KfilndContext, AMessageIsReceivedLocallyAndTheHomeIsNotifiedOnce) {
   Site site;
   site.set_home(kOther);
   site.node.arrive(put_of(100));
@@ -126,7 +126,7 @@ TEST(KfilndContext, AMessageIsReceivedWhereItCameAndTheHomeHearsOfItOnce) {
   site.node.expect_clean();
 }
 
-TEST(KfilndContext, TheHomeTellsWhereItIs) {
+TEST(KfilndContext, TheHomeAnnouncesItsContext) {
   Site site;
   site.node.meet();
   site.bring({nid64_of(1), Matter::kMisdirected, {}});
@@ -181,7 +181,7 @@ TEST(KfilndContext, AFullRingIsWaitedFor) {
   EXPECT_EQ(site.node.count(LndId::kHandedOver), 3U);
 }
 
-TEST(KfilndContext, AGuestForWhomTheCoreSendsIsAtHome) {
+TEST(KfilndContext, AGuestThatTheCoreSendsToIsAtHome) {
   Site site;
   site.set_home(kOther);
   site.node.arrive(put_of(100));

@@ -346,7 +346,7 @@ TEST(KfilndHello, APeerThatHasOnlyForgottenUs) {
   EXPECT_EQ(node.count(LndId::kPeerRestarts), 2U) << "no peer forgets so often";
 }
 
-TEST(KfilndShutDown, HealthyPeersAreNotToldAsLost) {
+TEST(KfilndShutDown, HealthyPeersAreNotReportedAsLost) {
   ScriptedNode node;
   node.meet();
   node.put(kBulkBytes);

@@ -281,7 +281,7 @@ TEST(KfilndBuffers, EveryMessageThatWaitsHasAPlaceOfItsOwn) {
   EXPECT_EQ(node.lnd->receive_buffers().posted(), 8U);
 }
 
-TEST(KfilndCancel, OnlyWhatWasNotBegun) {
+TEST(KfilndCancel, OnlyUnstartedMessages) {
   ScriptedNode node;
   lnet::Transmit& waiting = node.put(10);
   node.core->cancel(waiting);

@@ -130,7 +130,7 @@ class GreedyCore final : public lnet::LndUpcalls {
   const Fragment place_{{0, 1U << 19U}, 2 * kTransfer};
 };
 
-TEST(KfilndDecision, LongerThanWhatTheRequestOffers) {
+TEST(KfilndDecision, LongerThanTheRequestedLength) {
   std::vector<std::byte> bytes(1U << 20U);
   ArenaTable arenas;
   const ArenaId arena = arenas.add({.base = bytes.data(), .size = bytes.size()}).value();

@@ -146,7 +146,7 @@ TEST_F(Rows, BulkPutInBothOrders) {
 }
 
 // The kernel reports the posted length; we report the received one.
-TEST_F(Rows, BulkGetTellsTheLengthThatCame) {
+TEST_F(Rows, ABulkGetReportsTheReceivedLength) {
   const Bulk bulk = begin(false);
   EXPECT_FALSE(bulk.tagged.peer_reads);
   node.done(kSent, bulk.request);
@@ -348,7 +348,7 @@ TEST_F(Rows, QuarantineUntilTheNicIsDone) {
   EXPECT_EQ(node.completions(), 1U);
 }
 
-TEST_F(Rows, ASendThatNeverCompletesHangsNobody) {
+TEST_F(Rows, ASendThatNeverCompletesBlocksNothing) {
   node.put(100);
   const auto immediate = node.endpoint.take(Call::kSend);
   const Bulk bulk = begin();

@@ -79,7 +79,7 @@ TEST(KfilndWire, ShortHelloIsRefused) {
   }
 }
 
-TEST(KfilndWire, HelloThatNobodyCanHave) {
+TEST(KfilndWire, InvalidHello) {
   EXPECT_EQ(refusal_of(hello(Kind::kHelloRequest, {.rx_count = 0})), Refusal::kHello);
   EXPECT_EQ(refusal_of(hello(Kind::kHelloRequest, {.version = 0})), Refusal::kHello);
   EXPECT_EQ(refusal_of(hello(Kind::kHelloRequest, {.rx_base = 256})), Refusal::kHello);

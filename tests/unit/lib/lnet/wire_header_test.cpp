@@ -94,7 +94,7 @@ TEST(HeaderCodec, WildcardsTravelInBothForms) {
   EXPECT_EQ(decode_header_nid16(large).value().source, Nid::any());
 }
 
-TEST(ProcessIdCodec, SaysWhenANidWasCut) {
+TEST(ProcessIdCodec, ReportsATruncatedNid) {
   std::array<std::byte, kProcessIdBytes> bytes{};
   EXPECT_TRUE(encode_process_id({nid("10.0.0.1@tcp"), 7}, bytes));
   EXPECT_EQ(decode_process_id(bytes), (ProcessId{nid("10.0.0.1@tcp"), 7}));

@@ -129,7 +129,7 @@ TEST(PingBuffer, MetadataIsIgnored) {
   EXPECT_FALSE(view.truncated());
 }
 
-TEST(PingBuffer, ALargeNidThatNobodyCanHoldIsPassedOver) {
+TEST(PingBuffer, AnUnsupportedLargeNidIsSkipped) {
   Buffer buffer = build({{nid("10.0.0.1@tcp"), kNiUp}, {nid("2001:db8::1@tcp"), kNiUp}});
   Buffer longer(buffer.begin(), buffer.begin() + 48);
   Buffer strange(4 + 8 + 24, std::byte{7});  // 24 bytes beyond the first eight: a multiple of four

@@ -94,7 +94,7 @@ TEST(O2iblndNegotiation, NonsenseIsRejectedWithOurVersion) {
   EXPECT_EQ(out.version, kVersion2);
 }
 
-TEST(O2iblndNegotiation, ARejectionTellsOurLimits) {
+TEST(O2iblndNegotiation, ARejectionContainsOurLimits) {
   Message one = request();
   one.parameters.queue_depth = 64;
   Message out;

@@ -342,7 +342,7 @@ TEST(O2iblndTransfer, ARefusedPostIsTriedAgain) {
   node.expect_clean();
 }
 
-TEST(O2iblndTransfer, AParkedMessageHoldsUpOthersButNoAnswers) {
+TEST(O2iblndTransfer, AParkedMessageDelaysOthersButNoAnswers) {
   ScriptedNode node(ScriptedNode::small(), 100);
   const std::size_t index = node.accepted();
   (void)node.put(kLarge);

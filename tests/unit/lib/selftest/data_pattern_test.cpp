@@ -77,7 +77,7 @@ TEST(DataPattern, TheWordsOfBothByteOrders) {
   EXPECT_EQ(seen, words.size());
 }
 
-TEST(DataPattern, EveryWrongWordThatCountsIsFound) {
+TEST(DataPattern, EveryWrongCheckedWordIsFound) {
   constexpr std::size_t kLength = 20'000;
   Buffer filled(kLength);
   for (const auto check : {Check::kSimple, Check::kFull}) {

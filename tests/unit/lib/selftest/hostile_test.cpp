@@ -228,7 +228,7 @@ TEST_F(HostileTest, BadPingsGetAnErrorOrNothing) {
   EXPECT_EQ(answer_to(1, 1), std::nullopt);
 }
 
-TEST_F(HostileTest, WrongDataIsFoundByWhoeverLooks) {
+TEST_F(HostileTest, WrongDataIsDetectedByTheChecker) {
   begin();
   // A writer whose data does not match its pattern.
   std::memset(list.bytes.data(), 0, list.bytes.size());

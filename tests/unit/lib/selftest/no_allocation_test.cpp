@@ -90,7 +90,7 @@ class Rig final : public RpcUser, public RequestHandler {
   Responder responder{node.shard(0), statistics, {.services = services(), .rpcs = 4}, memory};
 };
 
-TEST(SelftestNoAllocation, OnTheWayOfAnRpcWhateverBecomesOfIt) {
+TEST(SelftestNoAllocation, OnThePathOfAnRpcWithAnyOutcome) {
   Rig rig;
   const auto calls = heap_calls_of([&rig] {
     for (unsigned i = 0; i < 20'000; ++i) {

@@ -34,7 +34,7 @@ TEST_P(RpcStrangers, InvalidRequestsAreDropped) {
   expect_clean();
 }
 
-TEST_P(RpcStrangers, AnotherVersionIsToldSo) {
+TEST_P(RpcStrangers, AnotherVersionIsRefused) {
   server.responder.open();
   RawPeer stranger(nodes, 0);
   stranger.listen(kRdmaPortal, 77, nodes.id(1));

@@ -127,7 +127,7 @@ TEST_P(RpcTest, AbortedRpcsEndAtOnceAndOnce) {
   expect_clean();
 }
 
-TEST_P(RpcTest, AServerThatGivesUpAnswersNobody) {
+TEST_P(RpcTest, AServerThatGivesUpSendsNoAnswer) {
   server.responder.open();
   server.serve = Serve::kHold;
   ping(1);

@@ -142,7 +142,7 @@ TEST_F(SessionTest, OldOnesAreBounded) {
   expect_clean(1);
 }
 
-TEST_F(SessionTest, ANodeThatEndsAnswersNobody) {
+TEST_F(SessionTest, AnEndingNodeSendsNoAnswers) {
   make_session(1, session);
   hosts[0]->node.close();
   hosts[0]->server.close();

@@ -24,7 +24,7 @@ TEST(SrpcCodec, OnlyWholeMessagesWithTheMagicAreRead) {
   EXPECT_EQ(decode_header(bytes).error(), Errc::kMalformed);
 }
 
-TEST(SrpcCodec, TheVersionIsLeftToWhoAnswers) {
+TEST(SrpcCodec, TheResponderChecksTheVersion) {
   Bytes bytes{};
   encode(Header{.version = 7, .type = MessageType::kPingRequest}, PingRequest{}, bytes);
   EXPECT_EQ(decode_header(bytes)->header.version, 7U);

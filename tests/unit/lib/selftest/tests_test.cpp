@@ -79,7 +79,7 @@ TEST_F(TestsTest, APingRunsUntilItIsStopped) {
   end();
 }
 
-TEST_F(TestsTest, BatchesAnswerForWhatTheyKnow) {
+TEST_F(TestsTest, QueriesReturnTheStateOfTheBatch) {
   begin();
   EXPECT_EQ(batch(1, BatchOperation::kRun).status, Status::kNotFound);
   EXPECT_EQ(add_test(1, ping_test()), Status::kOk);  // as a server

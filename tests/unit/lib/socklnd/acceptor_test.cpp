@@ -62,7 +62,7 @@ TEST_F(SocklndAcceptor, ForbiddenPeersAreClosedAfterTheirHello) {
   EXPECT_EQ(node().count(AcceptorId::kHandedOver), 0U);
 }
 
-TEST_F(SocklndAcceptor, AnUnknownVersionIsToldOurs) {
+TEST_F(SocklndAcceptor, AnUnknownVersionIsAnsweredWithOurs) {
   for (const unsigned version : {1U, 5U, 200U}) {
     Bytes bytes = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));
     bytes[kAcceptorV1Bytes + 4] = static_cast<std::byte>(version);
@@ -237,7 +237,7 @@ TEST_F(SocklndForeignNid, IsAcceptedFromAnAddressThatItsNodeHasListed) {
   EXPECT_TRUE(third.is_closed_within(seconds(1))) << "nobody lists itself";
 }
 
-TEST_F(SocklndForeignNid, IsAcceptedWhereTheSiteSaysSo) {
+TEST_F(SocklndForeignNid, IsAcceptedIfConfigured) {
   site = std::make_unique<TcpSite>(1, SimShape::calm(), 3,
                                    NodeOptions{.acceptor = {.any_address = true}});
   site->take_away(1);
@@ -336,7 +336,7 @@ TEST_F(SocklndAcceptor, AZeroCopyRequestIsAcknowledgedOnce) {
   }
 }
 
-TEST_F(SocklndAcceptor, AcknowledgingWhatWeNeverAskedForEndsTheConnection) {
+TEST_F(SocklndAcceptor, AnUnrequestedAcknowledgementEndsTheConnection) {
   for (const auto& [bytes, why] :
        {std::pair{frame({.type = kFrameNoop, .cookies = {0, 42}}), LndId::kClosedCookies},
         std::pair{frame({.type = kFrameNoop, .cookies = {5, 1}}), LndId::kClosedCookies},

@@ -52,7 +52,7 @@ TEST_F(SocklndComplaints, NameTheAddressOfAStranger) {
   EXPECT_EQ(heard.all[0].address.ip, address_of(1).ip);
 }
 
-TEST_F(SocklndComplaints, AreMadeOfWhoIsInsecureSlowOrOfAnotherVersion) {
+TEST_F(SocklndComplaints, CoverInsecureSlowAndIncompatiblePeers) {
   say_and_be_shown_the_door({}, false);
   say_and_be_shown_the_door({});
   Bytes bytes = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));
@@ -75,7 +75,7 @@ TEST_F(SocklndComplaints, NameTheNidOfAPeer) {
   EXPECT_EQ(heard.all[0].nid, nid_of(1));
 }
 
-TEST_F(SocklndComplaints, AreNotMadeOfWhoGoesAway) {
+TEST_F(SocklndComplaints, DoNotCoverPeersThatLeave) {
   Stranger silent(*site, 1);
   silent.leave();
   Stranger peer(*site, 1);

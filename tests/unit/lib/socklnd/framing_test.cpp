@@ -73,7 +73,7 @@ TEST(SocklndFraming, CutsDoNotChangeTheResult) {
   }
 }
 
-TEST(SocklndFraming, ThePayloadIsWhatWasSent) {
+TEST(SocklndFraming, ThePayloadEqualsTheSentBytes) {
   Bytes stream;
   append_message(stream, Protocol::kV3, 900);
   FramedStream reader(Protocol::kV3, false, 3);

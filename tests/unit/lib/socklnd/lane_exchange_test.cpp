@@ -39,7 +39,7 @@ TEST_F(LaneExchanges, JoinTheShardsOfACptAndNoOthers) {
   EXPECT_EQ(others(4), (std::vector<lnet::ShardId>{5}));
 }
 
-TEST_F(LaneExchanges, LendSoManyLanesAndHoldAllThatCanBeSaidOfThem) {
+TEST_F(LaneExchanges, LendAFixedNumberOfLanesAndHoldAllNotices) {
   std::vector<Lane*> lanes;
   while (Lane* const lane = end(0).take(1))
     lanes.push_back(lane);
@@ -69,7 +69,7 @@ TEST_F(LaneExchanges, LendSoManyLanesAndHoldAllThatCanBeSaidOfThem) {
   EXPECT_EQ(end(0).lent_to(1), 0U);
 }
 
-TEST_F(LaneExchanges, ALaneIsOverWhenAllWordsWereHeard) {
+TEST_F(LaneExchanges, ALaneEndsWhenAllNoticesWereRead) {
   Lane& lane = *end(4).take(5);
   end(4).say(lane, LaneWord::kDial);
   ASSERT_EQ(heard(5).size(), 1U);

@@ -141,7 +141,7 @@ TEST(SockLndFacts, APeerThatComesByItselfIsNotBackedOffFrom) {
   site.expect_no_breach();
 }
 
-TEST(SockLndFacts, APeerWithConnectionsSaysWhoItIs) {
+TEST(SockLndFacts, APeerWithConnectionsIsIdentified) {
   NodeOptions options;
   options.lnd.incarnation = 77;
   TcpSite site(1, SimShape::calm(), 2, options);

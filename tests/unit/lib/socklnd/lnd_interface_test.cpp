@@ -44,7 +44,7 @@ TEST(SocklndInterface, ASearchForASourcePortGoesOnInTheNextTurnsAndEnds) {
   EXPECT_EQ(node.core->completions()[1].status.error(), Errc::kBusy);
 }
 
-TEST(SocklndInterface, AnAddressThatGoesAndComesBackIsTold) {
+TEST(SocklndInterface, AnAddressThatIsRemovedAndReturnsIsReported) {
   ScriptedLnd node({});
   const auto stream = node.arrive(ConnectionType::kControl);
   node.driver.local = false;
@@ -64,7 +64,7 @@ TEST(SocklndInterface, AnAddressThatGoesAndComesBackIsTold) {
   EXPECT_EQ(node.lnd->next_deadline(), Instant::max());
 }
 
-TEST(SocklndInterface, AConnectionThatFailsWhileTheAddressIsThereSaysNothing) {
+TEST(SocklndInterface, AFailedConnectionDoesNotLowerTheInterface) {
   ScriptedLnd node({});
   const auto stream = node.arrive(ConnectionType::kControl);
   node.driver.close(ScriptedStreams::id(stream), Errc::kReset);

@@ -178,7 +178,7 @@ TEST_F(KeptBrought, IfItsKeeperIsOfAnotherFamily) {
   expect_goes_on();
 }
 
-TEST_F(KeptBrought, OnlyByTheHandleOfWhatIsKept) {
+TEST_F(KeptBrought, OnlyByItsHandle) {
   keep_one();
   lnet::PayloadKeeper& keeper = *core.in[0].keeper;
   keeper.bring({.index = 3, .generation = core.in[0].rx.generation});
@@ -194,7 +194,7 @@ TEST_F(KeptBrought, OnlyByTheHandleOfWhatIsKept) {
 
 // --- Ends while kept ---
 
-TEST_F(KeptEnd, BySomebodyWhoReleasesThePeer) {
+TEST_F(KeptEnd, ByReleasingThePeer) {
   keep_one(kCookie);
   const auto bind = [&] {  // sending to the peer creates a link
     lnet::Transmit* const transmit = &core.make_forward(0, sender_link).transmit;

@@ -186,7 +186,7 @@ TEST_F(KeptAwait, ReportsAboutEndedMessagesAreIgnored) {
   EXPECT_TRUE(near->idle());
 }
 
-TEST_F(KeptAwait, WordForAConnectionThatIsBeingClosedIsIgnored) {
+TEST_F(KeptAwait, ReportsForAClosingConnectionAreIgnored) {
   from = arrive(*near, ConnectionType::kBulkIn);
   const Bytes whole = message(0, kLength);
   driver.bring(from, std::span(whole).first(kRead));
@@ -200,7 +200,7 @@ TEST_F(KeptAwait, WordForAConnectionThatIsBeingClosedIsIgnored) {
   EXPECT_TRUE(core.in[0].failed);
 }
 
-TEST_F(KeptAwait, TheNetworksEndIsHeardOf) {
+TEST_F(KeptAwait, TheEndOfTheStreamIsNoticed) {
   from = arrive(*near, ConnectionType::kBulkIn);
   const Bytes whole = message(0, kLength);
   driver.bring(from, std::span(whole).first(3 * kRead));

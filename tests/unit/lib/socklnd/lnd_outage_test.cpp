@@ -77,7 +77,7 @@ TEST(SocklndOutage, AnInterfaceThatReturnsInTimeKeepsItsConnections) {
   }
 }
 
-TEST(SocklndOutage, AnAttemptEndsWithTheInterfaceAndSaysNothingOfThePeer) {
+TEST(SocklndOutage, AnAttemptEndsWithTheInterfaceWithoutBlamingThePeer) {
   PatientLnd node(100, kShort);
   node.core->put(node.peer, 10, false);
   node.turn();
@@ -106,7 +106,7 @@ TEST(SocklndOutage, ASilentAttemptIsReportedBeforeItsTimeout) {
   EXPECT_FALSE(node.core->completions().empty());
 }
 
-TEST(SocklndSilence, APeerWhoseTcpDoesNotAnswerIsFoundOutSoon) {
+TEST(SocklndSilence, APeerWithoutTcpAnswersIsDetectedSoon) {
   PatientLnd node(100, kShort);
   const std::uint32_t stream = fill(node);
   node.pass(seconds(15));  // and settled

@@ -30,7 +30,7 @@ TEST(SockLnd, MessagesOfAllSizesArriveOnceAndWhole) {
   }
 }
 
-TEST(SockLnd, AllConnectionsAreMadeByWhoSpeaksFirst) {
+TEST(SockLnd, TheFirstSenderMakesAllConnections) {
   NodeOptions options;
   options.lnd.link_mbps = 25'000;
   TcpSite site(1, SimShape::calm(), 2, options);
@@ -113,7 +113,7 @@ TEST(SockLnd, ResetsAtAnyByteLoseNoMessageTwice) {
 }
 
 // Nothing that a peer does to its connections affects the state of our interface.
-TEST(SockLnd, ResetsAreNoLocalFailureAndWhatHasNotLeftArrivesNowhere) {
+TEST(SockLnd, ResetsAreNoLocalFailureAndUnsentMessagesDoNotArrive) {
   unsigned unsent = 0;
   for (std::uint64_t seed = 1; seed <= mocks::seeds_of(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -185,7 +185,7 @@ TEST(SockLnd, APeerThatIsNotThereFailsItsMessagesAndIsLeftAloneForAWhile) {
   site.expect_no_breach();
 }
 
-TEST(SockLnd, AHalfOpenPeerIsFoundOutByWhoSends) {
+TEST(SockLnd, ASenderDetectsAHalfOpenPeer) {
   TcpSite site(1, SimShape::calm(), 2);
   exchange(site, 0, 1, 5);
   ASSERT_TRUE(site.settle());

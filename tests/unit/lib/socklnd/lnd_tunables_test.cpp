@@ -20,7 +20,7 @@ Frame noop(std::uint64_t cookie) {
   return {.type = kFrameNoop, .cookies = {0, cookie}};
 }
 
-TEST(SocklndTunableEffects, EnableCsumSumsWhatGoesOutOnV2AndNothingElse) {
+TEST(SocklndTunableEffects, EnableCsumSumsOutgoingV2MessagesOnly) {
   for (const Protocol protocol : {Protocol::kV2, Protocol::kV3, Protocol::kV4}) {
     for (const bool enabled : {false, true}) {
       for (const std::size_t room : {SIZE_MAX, std::size_t{5}, std::size_t{23}, std::size_t{100}}) {
@@ -79,7 +79,7 @@ TEST(SocklndTunableEffects, InjectCsumErrorSpoilsOneMessageAndNoMore) {
   EXPECT_EQ(node.lnd->count(Id::kSpoilt), 1U);
 }
 
-TEST(SocklndTunableEffects, AMessageThatWasBegunKeepsItsChecksumWhateverIsSetMeanwhile) {
+TEST(SocklndTunableEffects, AStartedMessageKeepsItsChecksum) {
   for (const std::int64_t enabled : {0, 1}) {
     for (const std::size_t cut : {4U, 6U, 8U, 100U}) {
       ScriptedLnd node({.enable_csum = enabled}, Protocol::kV2);

@@ -84,7 +84,7 @@ TEST(SocklndReaders, SixteenAddressesAreTheMostAndNoneMayBeZero) {
   EXPECT_EQ(seventeen.state(), HelloReader::State::kTooManyAddresses);
 }
 
-TEST(SocklndReaders, V4HasNoListWhateverItsNumberSays) {
+TEST(SocklndReaders, V4HasNoListForAnyCount) {
   Bytes bytes = named("ksock_hello_v4/real/v4-control");
   bytes[76] = std::byte{200};
   HelloReader reader;
@@ -120,7 +120,7 @@ TEST(SocklndReaders, InvalidRequestsAreDetectedByTheirFirstBytes) {
   EXPECT_EQ(state("0071ce"), RequestReader::State::kMagic);
 }
 
-TEST(SocklndReaders, AHelloOfAnUnknownVersionIsToldFromGarbage) {
+TEST(SocklndReaders, AHelloOfAnUnknownVersionDiffersFromGarbage) {
   const auto state = [](const char* hex) {
     HelloReader reader;
     reader.take(vectors::from_hex(hex));

@@ -151,7 +151,7 @@ TEST(SocklndTunables, TheWaitBetweenAttemptsDoublesWithinItsBounds) {
   EXPECT_EQ(reconnect_least(odd), seconds(1));
 }
 
-TEST(SocklndTunables, TheBacklogLeftAloneHoldsAllWhoMayIntroduceThemselves) {
+TEST(SocklndTunables, TheDefaultBacklogHoldsAllConcurrentHellos) {
   EXPECT_EQ(listen_backlog({}), kStrangersMax);
   EXPECT_EQ(listen_backlog({.accept_backlog = 126}), 126U);
   EXPECT_EQ(listen_backlog({.accept_backlog = 4096}), 4096U);

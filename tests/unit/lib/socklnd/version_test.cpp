@@ -98,7 +98,7 @@ TEST_F(SocklndVersion, APeerThatNeverMakesUpItsMindHasFailed) {
   EXPECT_EQ(site[0].core().tally().failed, 2U);
 }
 
-TEST_F(SocklndVersion, ARefusalThatTellsOfARestartEndsWhatWasBefore) {
+TEST_F(SocklndVersion, ARefusalThatShowsARestartEndsOlderConnections) {
   bool restarted = false;
   answer([&, this](const Hello& theirs) {
     if (theirs.type == kControl || restarted) return peer->accepting(theirs, Protocol::kV3);

@@ -58,7 +58,7 @@ TEST(TraceTally, LatenciesAreInMicroseconds) {
   EXPECT_TRUE(holds(tally, "latency_mean=3000us"));
 }
 
-TEST(TraceTally, ErrorsNameWhatWasExpected) {
+TEST(TraceTally, ErrorsNameTheExpectation) {
   for (const auto& [text, what] : {std::pair{"count", "expected NAME OPERATOR NUMBER"},
                                    {"", "expected NAME OPERATOR NUMBER"},
                                    {"many=4", "is not one of count, "},

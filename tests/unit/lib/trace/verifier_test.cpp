@@ -53,7 +53,7 @@ std::string refusal(const Program& program) {
   return verified ? "accepted" : verified.error().what;
 }
 
-TEST(TraceVerifier, AcceptsWhatFiltersCompileTo) {
+TEST(TraceVerifier, AcceptsCompiledFilters) {
   for (const char* const text :
        {"", "portal OST_IO", "src 10.0.0.0/24@tcp and len > 4096", "opc OST_READ or jobid dd.*",
         "not (status != 0) and intent OPEN|CREAT", "net o2ib1 or nid [22-25]@kfi"}) {
@@ -126,7 +126,7 @@ TEST(TraceVerifier, NamesInstructionAndReason) {
     EXPECT_EQ(refusal(one.program), one.what);
 }
 
-TEST(TraceVerifier, JoinsPathsByWhatTheyAgreeOn) {
+TEST(TraceVerifier, JoinsPathsByCommonFacts) {
   // r2 is a pointer on one path only.
   const Program program{set_r0(0),
                         {.code = bpf::kLoadWord, .registers = 0x13, .offset = 116},

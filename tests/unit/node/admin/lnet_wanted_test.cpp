@@ -52,7 +52,7 @@ Outcome<ResolvedNi> resolved(const lnet::NodeConfig& config, const lnet::NiConfi
       .resolve(config.nets[0].net, ni, 1, std::chrono::seconds(50));
 }
 
-TEST(LnetWanted, AnNiThatComesToWhatIsThereStaysAsItWasWritten) {
+TEST(LnetWanted, AnEquivalentNiStaysAsConfigured) {
   const lnet::NodeConfig now = with(tcp_ni());
   const lnet::NodeConfig wanted = with(exported(now, 2));
   ASSERT_NE(wanted, now);
@@ -107,7 +107,7 @@ class LnetWantedOfLinks : public ::testing::Test {
   OpenFamilies open_ = opened(std::move(TcpHost::create({.shards = 1})).value());
 };
 
-TEST_F(LnetWantedOfLinks, AnExportDisturbsNothingWhateverTheLinkDoes) {
+TEST_F(LnetWantedOfLinks, AnExportDisturbsNothingAtAnyLinkSpeed) {
   EXPECT_TRUE(stays_with(4)) << "as the export says";
   EXPECT_FALSE(stays_with(1)) << "as nobody but the link of today says";
   EXPECT_FALSE(stays_with(7));

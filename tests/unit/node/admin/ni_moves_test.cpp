@@ -39,7 +39,7 @@ NodeConfig config_of(bool second) {
   return config;
 }
 
-TEST(NiMoves, AreThoseWhoseNicsHaveAnotherAddress) {
+TEST(NiMoves, FollowChangedNicAddresses) {
   const std::map<std::string, std::uint32_t> now{{"cxi0", 5}, {"cxi1", 2}, {"eth0", 3}};
   const auto nid_now = [&now](const lnet::NetConfig& net,
                               const lnet::NiConfig& ni) -> std::optional<Nid> {
@@ -105,7 +105,7 @@ TEST(NiMoves, LeaveTheRestOfANetworkAlone) {
   EXPECT_EQ(config.net(on_kfi(1).net())->nis.size(), 2U);
 }
 
-TEST(NiMoves, DoNotTakeWhatSomebodyElseHasTaken) {
+TEST(NiMoves, DoNotTakeUsedNids) {
   NodeConfig config = config_of(false);
   const TakenOut out = take_out(config, on_kfi(1));
   config.nets.push_back({.net = on_kfi(1, 3).net()});

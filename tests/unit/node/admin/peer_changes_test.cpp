@@ -32,7 +32,7 @@ TEST(PeerChanges, APeerThatCannotBeMadeWholeIsNotMadeAtAll) {
 }
 
 // Its second NID belongs to another peer, whose shards never release it here.
-TEST(PeerChanges, APeerHalfMadeWhenTimeRunsOutIsTakenBack) {
+TEST(PeerChanges, AnIncompletePeerIsUndoneAtATimeout) {
   StillNode still;
   ManualClock clock;
   const lnet::PeerConfig former{.primary = nid_of("10.0.0.6@tcp"),
@@ -55,7 +55,7 @@ TEST(PeerChanges, APeerHalfMadeWhenTimeRunsOutIsTakenBack) {
 }
 
 // NIDs found by discovery are kept beside the listed ones.
-TEST(PeerChanges, APeerThatIsKnownHasWhatIsListed) {
+TEST(PeerChanges, AKnownPeerHasTheListedNids) {
   StillNode still;
   auto& coordinator = still.node->coordinator();
   const auto at = [&](const char* text) { return coordinator.peers().find(nid_of(text)); };
@@ -80,7 +80,7 @@ TEST(PeerChanges, APeerThatIsKnownHasWhatIsListed) {
 }
 
 // More peers than the number of replaced objects that may wait for release.
-TEST(PeerChanges, AtAStartNobodyTurnsAndThereIsRoomYet) {
+TEST(PeerChanges, AStartNeedsNoTurnsWhileThereIsRoom) {
   StillNode still;
   ManualClock clock;
   std::vector<LnetStep> steps;
@@ -140,7 +140,7 @@ TEST(PeerChanges, AStateIsSetButForBitsOfWorkUnderWay) {
   EXPECT_NE(coordinator.peers().find(configured.primary)->health.get(), 7);
 }
 
-TEST(PeerChanges, NobodysNidIsNoPeer) {
+TEST(PeerChanges, AnInvalidNidIsNoPeer) {
   StillNode still;
   lnet::Coordinator& coordinator = still.node->coordinator();
   for (const char* const nid :

@@ -96,7 +96,7 @@ class PeerTallyTest : public ::testing::Test {
   std::unique_ptr<lnet::Node> node_;
 };
 
-TEST_F(PeerTallyTest, ARouterTellsWhichNextHopsAreUp) {
+TEST_F(PeerTallyTest, ARouterReportsTheNextHopsThatAreUp) {
   build();
   EXPECT_EQ(told(kServer).state, Aliveness::kUnknown) << "to a node that does not route";
   node_->parameters().routing.set(1);
@@ -107,7 +107,7 @@ TEST_F(PeerTallyTest, ARouterTellsWhichNextHopsAreUp) {
   EXPECT_EQ(told(kFar).state, Aliveness::kUnknown) << "it is no next hop";
 }
 
-TEST_F(PeerTallyTest, WithoutPeerTimeoutNobodyAsks) {
+TEST_F(PeerTallyTest, WithoutPeerTimeoutThereAreNoChecks) {
   build({.peer_timeout_s = 0});
   node_->parameters().routing.set(1);
   EXPECT_EQ(told(kServer).state, Aliveness::kUnknown);
@@ -165,7 +165,7 @@ TEST_F(PeerTallyTest, AClientHasTheCreditsOfAllShardsWhereItsMessagesArrive) {
   EXPECT_EQ(told(kServer).min_rtr_credits, -1);
 }
 
-TEST_F(PeerTallyTest, ManyPeersAreToldOfInPieces) {
+TEST_F(PeerTallyTest, ManyPeersAreReportedInPieces) {
   constexpr std::uint32_t kPeers = 3 * PeerTally::kPeersAtOnce + 7;
   build({}, kPeers + 1);
   for (std::uint32_t i = 0; i < kPeers; ++i)

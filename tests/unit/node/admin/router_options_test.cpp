@@ -36,7 +36,7 @@ TEST(RouterOptions, AreTaken) {
   EXPECT_EQ(parameters.auto_down.get(), 0);
 }
 
-TEST(RouterOptions, WithValuesThatTheyCannotHaveAreToldByName) {
+TEST(RouterOptions, WithInvalidValuesAreReportedByName) {
   lnet::Parameters parameters;
   for (const char* value : {"soon", "0", "-3", "9999999"}) {
     const auto taken = take_router_options(with("router_ping_timeout", value), parameters);

@@ -66,7 +66,7 @@ TEST(NiResolver, TcpServesNoOtherKindOfNetwork) {
   EXPECT_EQ(resolved.error().what, "driver 'tcp' does not serve network o2ib");
 }
 
-TEST(NiResolver, TcpTellsTheTunablesThatAreInForce) {
+TEST(NiResolver, TcpReportsTheTunablesInForce) {
   NiConfig ni;
   ni.nid = lnet::parse_nid("192.0.2.1@tcp").value();
   ni.lnd_tunables = {{"conns_per_peer", std::int64_t{3}}};

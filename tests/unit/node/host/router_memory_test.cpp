@@ -47,7 +47,7 @@ TEST_F(RouterMemoryOf, ShardsOfANumaNodeShareAQuarterToBeginWithAndAHalfToGrowIn
   EXPECT_EQ(made[0].budget.most, (lnet::BufferCounts{{2048, 16384, 2048}}));
 }
 
-TEST_F(RouterMemoryOf, TheresNoGrowthWhereNobodyKnowsHowMuchThereIs) {
+TEST_F(RouterMemoryOf, DoesNotGrowWithoutKnownMemory) {
   const auto made = reserve(plan_on({0}, 1), {}, 0);
   ASSERT_EQ(made.size(), 1U);
   lnet::RouterBuffers buffers(made[0]);

@@ -15,7 +15,7 @@ std::string why(std::string_view name) {
   return why_useless(network_families(), name);
 }
 
-TEST(UselessOption, SaysWhy) {
+TEST(UselessOption, ExplainsWhy) {
   EXPECT_EQ(why("lnet.portal_rotor"), "a PUT goes to the shard whose buffer matches it");
   EXPECT_EQ(why("portal_rotor"), "a PUT goes to the shard whose buffer matches it");
   EXPECT_EQ(why("ksocklnd.protocol"), "each connection agrees on its version with the peer");

@@ -102,7 +102,7 @@ TEST_F(SettingsFilesTest, ErrorsAtStartAreReportedWithTheirPlace) {
   EXPECT_EQ(refused(""), "it starts");
 }
 
-TEST_F(SettingsFilesTest, WhyAStartEndedIsToldWithItsPlaceIfTheFilesHaveIt) {
+TEST_F(SettingsFilesTest, ErrorsAfterReadingAreReportedWithTheirPlace) {
   const SettingsFiles files{
       .program = "test",
       .config = write("plnet-config", "plnet: {module_options: {lnet.auto_down: 2}}\n"),

@@ -85,7 +85,7 @@ TEST_F(Reach, LossAndReturnOfAPeerAreALineEach) {
   EXPECT_TRUE(watch.warnings(now, explain).empty());
 }
 
-TEST_F(Reach, APeerThatNeverAnsweredIsToldApart) {
+TEST_F(Reach, APeerThatNeverAnsweredIsDistinguished) {
   lose(2, std::nullopt, Errc::kNoRoute);
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_NE(lines[0].find("event=peer_unreachable nid=10.0.0.2@tcp"), std::string::npos);
@@ -133,7 +133,7 @@ TEST_F(Reach, ForgottenPeersAreNoWarning) {
   EXPECT_TRUE(watch.warnings(now, explain).empty());
 }
 
-TEST_F(Reach, ALossWhoseEndWasNotToldIsNoWarningForEver) {
+TEST_F(Reach, ALossWithoutReportedEndExpires) {
   unreachable = 1;
   lose(2);
   pass(ReachWatch::kWindow);

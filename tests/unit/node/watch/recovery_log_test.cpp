@@ -74,7 +74,7 @@ TEST_F(RecoveryLogTest, SpeaksLessAndLessOften) {
 }
 
 // An NI that flaps is not logged each time.
-TEST_F(RecoveryLogTest, DoesNotRepeatWhatFlaps) {
+TEST_F(RecoveryLogTest, DoesNotRepeatFlaps) {
   std::size_t lines = 0;
   for (int i = 0; i < 29; ++i)
     lines += pass(1, {.local = {}, .peers = nids(1)}).size() + pass(1, {}).size();

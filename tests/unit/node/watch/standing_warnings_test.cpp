@@ -15,7 +15,7 @@ lnet::Nid nid_of(std::string_view text) {
   return lnet::parse_nid(text).value();
 }
 
-TEST(StandingWarnings, AnInterfaceThatIsDownSaysWhy) {
+TEST(StandingWarnings, ADownInterfaceHasItsCause) {
   std::vector<lnet::NetReport> nets(1);
   EXPECT_TRUE(warnings_of_nis(nets).empty());
   nets[0].nis.push_back({.nid = nid_of("10.0.0.1@tcp")});

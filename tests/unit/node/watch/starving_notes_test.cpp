@@ -78,7 +78,7 @@ class StarvingRouter : public testing::Test {
   std::uint32_t index_ = 0;
 };
 
-TEST_F(StarvingRouter, GrowsUntilItStarvesNoLongerAndSaysSo) {
+TEST_F(StarvingRouter, GrowsUntilItDoesNotStarveAndLogsIt) {
   start(true);
   for (int i = 0; i < 20; ++i)
     traffic();
@@ -95,7 +95,7 @@ TEST_F(StarvingRouter, GrowsUntilItStarvesNoLongerAndSaysSo) {
   rig_->expect_conserved();
 }
 
-TEST_F(StarvingRouter, StaysAsItWasSetAndSaysWhatChangesThat) {
+TEST_F(StarvingRouter, StaysAsConfiguredAndSuggestsTheSetting) {
   start(false);
   for (int i = 0; i < 20; ++i)
     traffic();
@@ -188,7 +188,7 @@ TEST(ScarceWatch, BeginsGoesOnAndIsOver) {
   EXPECT_EQ(look(4)[0].what, What::kBegins);
 }
 
-TEST(ScarceWatch, CountsWhatWaitsForEach) {
+TEST(ScarceWatch, CountsWaitingMessagesForEach) {
   Counters<lnet::LnetCauses> causes;
   causes.add(lnet::Cause::kHeldClientCredit, 1);
   causes.add(lnet::Cause::kHeldNiCredit, 2);

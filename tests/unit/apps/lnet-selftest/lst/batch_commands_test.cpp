@@ -152,7 +152,7 @@ TEST_F(BatchCommands, ListBatchNamesNodes) {
   EXPECT_EQ(err.take(), "Can't find test in current session\n");
 }
 
-TEST_F(BatchCommands, QuerySaysHowABatchIs) {
+TEST_F(BatchCommands, QueryShowsTheStateOfABatch) {
   const auto says = [this](std::vector<selftest::NodeResult> nodes) {
     console.clear();
     answer("query", transaction(std::move(nodes)));

@@ -40,7 +40,7 @@ TEST_F(GroupCommands, OldNodesMakeTheSessionCompatible) {
             "not understand these features: 1\n");
 }
 
-TEST_F(GroupCommands, AGroupOfNobodyGoesAgain) {
+TEST_F(GroupCommands, AnEmptyGroupIsRemoved) {
   answer("add_group", Json::object());
   answer("add_nodes", transaction({silent(1), refusing(2, EBUSY)}));
   answer("del_group", transaction({}));

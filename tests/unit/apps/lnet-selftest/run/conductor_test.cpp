@@ -198,7 +198,7 @@ TEST_F(SelftestConductor, WarmingUpBeginsWhenAllClientsRun) {
   EXPECT_NEAR(conductor.measurements().back().seconds, 3, 0.001);
 }
 
-TEST_F(SelftestConductor, AnInterruptLeavesWhatWasMeasuredAndNoSession) {
+TEST_F(SelftestConductor, AnInterruptKeepsMeasurementsAndEndsTheSession) {
   Conductor conductor(plan_, {.key = 5}, desk_, heard_);
   // In the middle of the second measurement.
   conduct(conductor, [&] { return heard_.begun.size() == 2 && heard_.throughputs.size() == 7; });
@@ -235,7 +235,7 @@ TEST_F(SelftestConductor, AFailureNamesTheNodeAndEndsTheSession) {
   }
 }
 
-TEST_F(SelftestConductor, ARefusalOfTheConsoleIsSaid) {
+TEST_F(SelftestConductor, ARefusalOfTheConsoleIsReported) {
   desk_.refuse_session = EEXIST;
   Conductor refused(plan_, {.key = 5}, desk_, heard_);
   conduct(refused);
@@ -317,7 +317,7 @@ TEST_F(SelftestConductor, FloorsAreInTurnWithTheRepeats) {
   EXPECT_EQ(desk_.floors, 4U);
 }
 
-TEST_F(SelftestConductor, ASearchEndsCloseBelowWhatKeepsTheLimit) {
+TEST_F(SelftestConductor, ASearchEndsCloseToTheHighestKeptRate) {
   plan_.concurrencies = {1, 8};
   plan_.repeats = 1;
   plan_.highest_rate = RateGoal{Percentile::kP99, 200};

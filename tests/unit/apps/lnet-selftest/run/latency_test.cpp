@@ -8,7 +8,7 @@
 namespace plnet::run::latency_test {
 namespace {
 
-TEST(SelftestLatency, IsOfWhatCameInBetween) {
+TEST(SelftestLatency, CoversTheAnswersInBetween) {
   const auto node = std::make_unique<selftest::TestLatency>();
   node->write.record(5'000'000);
   selftest::PaceStatistics paced;

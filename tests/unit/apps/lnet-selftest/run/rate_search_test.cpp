@@ -17,7 +17,7 @@ std::optional<double> found(double capable, unsigned& tries, std::size_t clients
   return search.highest();
 }
 
-TEST(SelftestRateSearch, FindsWhatIsThere) {
+TEST(SelftestRateSearch, FindsTheHighestRate) {
   for (const double capable : {20.0, 400.0, 999.0, 1000.0, 77'000.0, 2e6}) {
     unsigned tries = 0;
     const auto rate = found(capable, tries);

@@ -21,7 +21,7 @@ class SelftestReportFiles : public testing::Test {
       fs::path(testing::TempDir()) / ("plnet-report-" + std::to_string(::getpid()));
 };
 
-TEST_F(SelftestReportFiles, ThereIsAPlaceOrItIsSaidBefore) {
+TEST_F(SelftestReportFiles, AMissingDirectoryIsReportedBeforehand) {
   const std::string below = folder_ / "a" / "b";
   ASSERT_TRUE(prepare_report(below));
   EXPECT_TRUE(fs::is_empty(below)) << "what was tried is gone";

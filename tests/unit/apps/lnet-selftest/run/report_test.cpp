@@ -141,7 +141,7 @@ TEST(SelftestReport, TextAndCsv) {
   EXPECT_EQ(commas(head), commas(first.substr(0, first.find('\n'))));
 }
 
-TEST(SelftestReport, SaysWhichHostsNodesAre) {
+TEST(SelftestReport, NamesTheHostsOfNodes) {
   Report report = report_of(100);
   for (Measurement& each : report.measurements) {
     each.from.nodes.push_back({.node = "12345-18@kfi"});
@@ -206,7 +206,7 @@ TEST(SelftestLimits, AreOfEveryPoint) {
   EXPECT_NE(missed[1].find("2 errors"), std::string::npos);
 }
 
-TEST(SelftestCompare, SaysWhatIsBeyondTheSpread) {
+TEST(SelftestCompare, ReportsDifferencesBeyondTheSpread) {
   const Json before = json_of(report_of(100));
   const auto verdict_of = [&before](double throughput) {
     const auto comparison = compare(before, json_of(report_of(throughput)));

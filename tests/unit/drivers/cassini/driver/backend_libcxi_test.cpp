@@ -73,7 +73,7 @@ TEST_F(CassiniLibcxi, DeviceAndItsProperties) {
   EXPECT_EQ(said(), "close_device");
 }
 
-TEST_F(CassiniLibcxi, AClosedDeviceSaysNothing) {
+TEST_F(CassiniLibcxi, AClosedDeviceReportsNothing) {
   backend->close_device(device);
   EXPECT_EQ(backend->device_info(device).error(), Errno{EINVAL});
 }

@@ -207,7 +207,7 @@ TEST(CassiniCommandQueue, LowLatencyWindows) {
   EXPECT_EQ(memory.doorbell(), 8U) << "what did not fit is rung for";
 }
 
-TEST(CassiniCommandQueue, StatusTellsOfAFailure) {
+TEST(CassiniCommandQueue, TheStatusShowsAFailure) {
   CommandMemory memory(64);
   CommandQueue queue(memory.queue());
   EXPECT_FALSE(queue.failed());

@@ -128,7 +128,7 @@ TEST_F(CassiniRecovery, ATransmitSideThatIsHalfGoneIsNotLookedAt) {
   EXPECT_TRUE(endpoint->running());
 }
 
-TEST_F(CassiniRecovery, LostReceiveEventsAreToldOnce) {
+TEST_F(CassiniRecovery, LostReceiveEventsAreReportedOnce) {
   start();
   const EventQueueStatus dropped{.unackd_dropped_event = 1};
   store_words({nic.event_queues[nic.receive_queue()].memory.queue, 64}, dropped.encode());

@@ -48,7 +48,7 @@ class CassiniRx : public EndpointTest {
   }
 };
 
-TEST_F(CassiniRx, EntriesAreTheKernelsButThatNobodyReadsMessages) {
+TEST_F(CassiniRx, EntriesEqualTheKernelsExceptForReadAccess) {
   nic.info.min_free_shift = 8;
   start();
   const TargetCommand receive = post_buffer(1);
@@ -208,7 +208,7 @@ TEST_F(CassiniRx, EntryThatFindsNoPlaceIsAppendedAgain) {
   EXPECT_EQ(endpoint->receiver().in_use(), 0U);
 }
 
-TEST_F(CassiniRx, MessagesOutOfOrderEndTheirBufferWhenAllAreTold) {
+TEST_F(CassiniRx, ABufferEndsAfterAllItsMessagesInAnyOrder) {
   start();
   const TargetCommand entry = post_buffer(77);
   message(entry, 0, 6000);
@@ -278,7 +278,7 @@ TEST_F(CassiniRx, ScatteredSinkIsBounced) {
   EXPECT_EQ(counted(Id::kBounces), 1U);
 }
 
-TEST_F(CassiniRx, EmptyBufferIsAnEntryAllTheSame) {
+TEST_F(CassiniRx, AnEmptyBufferHasAnEntry) {
   start();
   ASSERT_TRUE(endpoint->post_tagged(peer, 5, false, {}, 1));
   const TargetCommand entry = only_target();
@@ -391,7 +391,7 @@ TEST_F(CassiniRx, BufferThatCannotBeCutOffIsNotGivenBackAlone) {
   EXPECT_EQ(nic.alive["portal"], 0U) << "all of it went, so that nothing can reach the buffer";
 }
 
-TEST_F(CassiniRx, StrangeEventsAreCounted) {
+TEST_F(CassiniRx, UnexpectedEventsAreCounted) {
   start();
   nic.event(nic.receive_queue(), TargetLongEvent{.buffer_id = 0}, EventType::kPut);
   nic.event(nic.receive_queue(), TargetLongEvent{.buffer_id = 999}, EventType::kUnlink);

@@ -214,7 +214,7 @@ class Misfortune {
   std::uint64_t posted_ = 0;
 };
 
-TEST(CassiniCable, EveryOperationEndsOnceWhateverHappens) {
+TEST(CassiniCable, EveryOperationEndsOnceUnderAllFaults) {
   std::array<std::uint64_t, static_cast<std::size_t>(Mishap::kKinds)> undelivered{};
   for_seeds([&](std::uint64_t seed) {
     const auto misfortune = std::make_unique<Misfortune>(seed);

@@ -222,7 +222,7 @@ TEST(CassiniConformance, ReleasedMemoryIsNotReadAfterATransmitFailure) {
   EXPECT_GT(aborted, 0U);
 }
 
-TEST(CassiniConformance, InspectShowsWhatTheNicCounts) {
+TEST(CassiniConformance, InspectShowsTheCountersOfTheNic) {
   JointBench bench(calm());
   conformance::EndpointPair pair(bench);
   Counters<CassiniCounters> beside;

@@ -81,7 +81,7 @@ struct LibcxiCalls : testing::Test {
   Lni* lni = nullptr;
 };
 
-TEST_F(LibcxiCalls, ServicesAndWhatTheyUse) {
+TEST_F(LibcxiCalls, ServicesAndTheirResources) {
   ServiceList* list = nullptr;
   ASSERT_EQ(PLNET_CALL(library, cxil_get_svc_list)(device, &list), 0);
   ASSERT_EQ(list->count, 1U);
@@ -194,7 +194,7 @@ struct Copy {
   std::filesystem::path path = folder / "libplnet_cxi_soft.so";
 };
 
-TEST(LibcxiConfig, FileSaysWhichDevicesThereAre) {
+TEST(LibcxiConfig, TheFileListsTheDevices) {
   const Copy copy("devices = 3\naddress.2 = 0x2b0\n");
   const Library library(copy.path);
   DeviceList* list = nullptr;

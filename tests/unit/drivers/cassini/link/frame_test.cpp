@@ -122,7 +122,7 @@ TEST(LinkFrame, EveryShorterFrameIsRefused) {
   }
 }
 
-TEST(LinkFrame, SaysWhyItIsRefused) {
+TEST(LinkFrame, ReportsTheReasonOfARefusal) {
   const auto whole = encoded(kSample, bytes_of("payload"));
   auto foreign = whole;
   foreign[12] = std::byte{0x08};

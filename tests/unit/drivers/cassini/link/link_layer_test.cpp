@@ -224,7 +224,7 @@ TEST(LinkLayer, PacketsTooLongForThePeerAreDroppedAndCounted) {
 }
 
 // Before a session is open the limit is unknown; a change is announced in a new session.
-TEST(LinkLayer, BothEndsKnowWhatBothHaveRoomFor) {
+TEST(LinkLayer, BothEndsKnowTheLongestPacket) {
   Rig rig(15);
   const auto room = [&](std::size_t from) {
     return rig[from].layer->packet_bytes_max_to(static_cast<NicAddress>(2 - from));

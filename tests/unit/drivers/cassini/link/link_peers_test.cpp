@@ -17,7 +17,7 @@ namespace {
 
 using drivers::for_each_seed;
 
-TEST(LinkPeers, ARestartedPeerIsRecognisedAndGetsWhatWaits) {
+TEST(LinkPeers, ARestartedPeerIsDetectedAndGetsWaitingPackets) {
   for_each_seed(30, [](std::uint64_t seed) {
     Rig rig(seed);
     Random random(seed);
@@ -125,7 +125,7 @@ TEST(LinkPeers, AnIdlePeerIsProbedAndOneThatDiesIdleIsNoticed) {
   EXPECT_EQ(rig[0].count(LinkCount::kPeersDead), 1U);
 }
 
-TEST(LinkPeers, AfterLongIdlenessTheRecordIsFreeAndNobodyDied) {
+TEST(LinkPeers, AfterLongIdlenessTheRecordIsFreeAndNoPeerIsDead) {
   auto options = Rig::small_options();
   options.idle_ns = 1000 * kMs;
   Rig rig(22, 2, options);
@@ -156,7 +156,7 @@ TEST(LinkPeers, AnUnusedAddress) {
   EXPECT_EQ(rig[0].count(LinkCount::kPeers), 0U);
 }
 
-TEST(LinkPeers, WhileTheCableIsOutNothingIsSentAndNobodyDies) {
+TEST(LinkPeers, WhileTheCableIsOutNothingIsSentAndNoPeerIsDead) {
   Rig rig(24);
   ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
   rig[0].layer->set_link(false, rig.cable.now_ns);
@@ -236,7 +236,7 @@ TEST(LinkPeers, AFullTableMakesRoomForThoseInUseOnly) {
   EXPECT_NE(rig[0].layer->find_peer(3), nullptr);
 }
 
-TEST(LinkPeers, ADeadPeerHoldsUpNobody) {
+TEST(LinkPeers, ADeadPeerDoesNotDelayOthers) {
   Rig rig(30, 3);
   ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
   rig.cable.silent[rig[1].port()] = true;

@@ -49,7 +49,7 @@ struct Rig {
 };
 
 // 64 slots: 16, 32 and 48 of them filled.
-TEST(SoftEventQueue, EachOfSeveralThresholdsIsTold) {
+TEST(SoftEventQueue, EachOfSeveralThresholdsIsReported) {
   Rig rig({25, 50, 75, 0});
   rig.write(15);
   EXPECT_EQ(rig.status.rings, 0U);
@@ -69,7 +69,7 @@ TEST(SoftEventQueue, EachOfSeveralThresholdsIsTold) {
   EXPECT_EQ(rig.get<Status::ThldSts>(), 0U);
 }
 
-TEST(SoftEventQueue, ReaderIsWokenUnlessItSaysNo) {
+TEST(SoftEventQueue, TheReaderIsWokenUnlessItDeclines) {
   Rig rig;
   rig.write(2);
   EXPECT_EQ(rig.events.rings, 2U);

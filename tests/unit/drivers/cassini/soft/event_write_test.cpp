@@ -65,7 +65,7 @@ TEST(SoftEvents, GapsAreFilledWithNullEvents) {
   EXPECT_EQ(eq.reader.nulls, 3U);
 }
 
-TEST(SoftEvents, FullQueueDropsAndSaysSo) {
+TEST(SoftEvents, AFullQueueDropsAndReportsIt) {
   Eq eq;
   for (unsigned i = 0; i < 62; ++i)  // 64 slots, two reserved
     ASSERT_TRUE(eq.write(64, i)) << i;
@@ -95,7 +95,7 @@ TEST(SoftEvents, SmallEventsFillASlotBeforeTheyNeedOne) {
   EXPECT_FALSE(eq.write(16, 0));
 }
 
-TEST(SoftEvents, ThresholdIsTold) {
+TEST(SoftEvents, TheThresholdIsReported) {
   Eq eq(4096, {50, 0, 0, 0});
   using Status = layout::EqStatus;
   for (unsigned i = 0; i < 31; ++i)

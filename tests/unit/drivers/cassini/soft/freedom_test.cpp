@@ -167,7 +167,7 @@ TEST(SoftFreedom, UnlinkRacesWithAPut) {
   EXPECT_GT(cut, 0U);
 }
 
-TEST(SoftFreedom, ExecutedAlthoughTheInitiatorHearsOtherwise) {
+TEST(SoftFreedom, ExecutedAlthoughTheInitiatorReceivesAFailure) {
   unsigned both = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Freedom freedom = all_of_it(seed);
@@ -204,7 +204,7 @@ TEST(SoftFreedom, LinkFailsNowAndThen) {
   EXPECT_GT(linked, 0U);
 }
 
-TEST(SoftFreedom, FenceWaitsForWhatIsUnderWay) {
+TEST(SoftFreedom, AFenceWaitsForOperationsInFlight) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Freedom freedom = all_of_it(seed);

@@ -133,7 +133,7 @@ TEST(SoftAddresses, EndpointsAsTheHeadersMakeThem) {
   }
 }
 
-TEST(SoftLayouts, ReservedBitsAreWhatNoFieldOwns) {
+TEST(SoftLayouts, ReservedBitsBelongToNoField) {
   EXPECT_EQ(layout::SetState::kUsed[7], 0U);
   EXPECT_EQ(layout::FullDma::kUsed[7], ~std::uint64_t{0});
   EXPECT_EQ(layout::Cq::kUsed[0], 0x0000000f000000ffU);

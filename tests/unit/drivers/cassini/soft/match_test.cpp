@@ -15,7 +15,7 @@ using Long = layout::TargetLong;
 using Short = layout::TargetShort;
 using Ack = layout::InitiatorShort;
 
-TEST_F(SoftMatch, PutLandsAndBothAreTold) {
+TEST_F(SoftMatch, APutArrivesAndBothGetEvents) {
   b.append(b.arena.data() + 100, 500, 3, 0x77);
   a.dma(DmaOpcode::kPut, b, a.arena.data() + 1, 300, 0x77, 42, [](std::byte* at) {
     layout::FullDma::HeaderData::set(at, 0xfeed);

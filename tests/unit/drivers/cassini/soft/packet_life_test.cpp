@@ -396,7 +396,7 @@ TEST(SoftPacketLife, AnswersOfManyRequestsAreOne) {
   EXPECT_LT(rig.two.port.count(PortCounters::Id::kAnswers), 25U);
 }
 
-TEST(SoftFaultWire, DoesWhatItIsTold) {
+TEST(SoftFaultWire, AppliesItsFaults) {
   InprocCable cable({.packet_bytes_max = 2300});
   InprocWire near(cable, 1);
   InprocWire far(cable, 2);

@@ -23,7 +23,7 @@ void append_lasting(Host& host) {
 // After a reboot the clock from which incarnations are made begins at 0, and another machine that
 // takes over the address has arbitrary values. For the peer the connection was closed, or still
 // open and then forgotten.
-TEST(SoftPacketStrangers, APeerWhoseIncarnationIsLowerIsHeardAgain) {
+TEST(SoftPacketStrangers, APeerWithALowerIncarnationIsAcceptedAgain) {
   for (const bool closed : {true, false}) {
     SCOPED_TRACE(closed);
     PortOptions options = quick();

@@ -122,7 +122,7 @@ TEST(SoftPacket, AnswersOfTheTarget) {
 }
 
 // On any wire each message is executed once and each command ends once.
-TEST(SoftPacket, OnceWhateverTheWireDoes) {
+TEST(SoftPacket, OnceUnderAllFaultsOfTheWire) {
   const std::uint64_t kSeeds = mocks::seeds_of(150);
   std::uint64_t duplicates = 0, gaps = 0, resent = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {

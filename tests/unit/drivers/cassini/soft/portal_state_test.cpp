@@ -63,7 +63,7 @@ TEST_F(SoftMatch, OverflowAndUnexpected) {
   EXPECT_EQ(b.nic.tables().pool.used(), 1U) << "the overflow buffer";
 }
 
-TEST_F(SoftMatch, DisabledPortalsCountWhatTheyDrop) {
+TEST_F(SoftMatch, DisabledPortalsCountDrops) {
   b.set_state(PortalState::kDisabled);
   b.expect(EventType::kStateChange);
   for (int i = 0; i < 3; ++i) {

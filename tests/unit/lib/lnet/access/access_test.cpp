@@ -47,7 +47,7 @@ struct AccessTableOf : testing::Test {
   }
 };
 
-TEST_F(AccessTableOf, IsOpenWithoutRulesAndForWhatNoneMatches) {
+TEST_F(AccessTableOf, AllowsEverythingThatNoRuleMatches) {
   EXPECT_EQ(table.view(), nullptr);
   EXPECT_FALSE(forbids(from("10.0.0.2@tcp")));
   EXPECT_TRUE(forbids(rule(AccessAction::kDeny)));
@@ -93,7 +93,7 @@ TEST_F(AccessTableOf, ARuleThatStaysGoesOnCounting) {
   EXPECT_EQ(table.list()[2].matched, 0U) << "its twin began later";
 }
 
-TEST_F(AccessTableOf, KeepsOldRulesUntilNobodyLooks) {
+TEST_F(AccessTableOf, KeepsOldRulesUntilReadersAreGone) {
   table.set({{rule(AccessAction::kDeny)}});
   const AccessView& seen = *table.view();
   table.set({});

@@ -118,7 +118,7 @@ TEST_F(CoordinatorTest, WithItsLastNiANetworksPeersGo) {
   EXPECT_NE(a_.peer(kSecond), nullptr);
 }
 
-TEST_F(CoordinatorTest, APeerIsMadeForWhoeverWantsIt) {
+TEST_F(CoordinatorTest, APeerIsMadeOnRequest) {
   TestParcel parcel;
   a_.coordinator.want_peer(parcel, {kSecond, PeerDemand::kStranger, a_.coordinator.local().nis[0]});
   EXPECT_TRUE(parcel.over && parcel.outcome);
@@ -129,7 +129,7 @@ TEST_F(CoordinatorTest, APeerIsMadeForWhoeverWantsIt) {
   EXPECT_EQ(bad.outcome.error(), Errc::kInvalid);
 }
 
-TEST_F(CoordinatorTest, ANidOnItsWayOutIsWaitedFor) {
+TEST_F(CoordinatorTest, ANidBeingRemovedIsAwaited) {
   a_.make_peer(kSecond);
   a_.homes_answer = false;
   ASSERT_TRUE(a_.coordinator.delete_peer(kSecond, Nid::any()));
@@ -207,7 +207,7 @@ TEST_F(CoordinatorTest, AMessageForAnInterfaceThatWentLooksAgain) {
   EXPECT_TRUE(parcel.over && parcel.outcome);
 }
 
-TEST_F(CoordinatorTest, APingTellsWhatTheOtherNodeSays) {
+TEST_F(CoordinatorTest, APingReturnsTheReplyOfTheOtherNode) {
   TestPing ping;
   ping.target = {kSecond, kLustrePid};
   a_.coordinator.ping(ping);
@@ -257,7 +257,7 @@ TEST_F(CoordinatorTest, ADiscoveryThatFoundNoSlotGoesOnWhenPingsHaveEnded) {
   EXPECT_TRUE(parcel.over && parcel.outcome);
 }
 
-TEST_F(CoordinatorTest, APingWithoutAWayFails) {
+TEST_F(CoordinatorTest, APingWithoutAPathFails) {
   TestPing ping;
   ping.target = {nid("3@kfi"), kLustrePid};
   a_.coordinator.ping(ping);
@@ -265,7 +265,7 @@ TEST_F(CoordinatorTest, APingWithoutAWayFails) {
   EXPECT_EQ(ping.result.error(), Errc::kNoRoute);
 }
 
-TEST_F(CoordinatorTest, APingOfGarbageSaysSo) {
+TEST_F(CoordinatorTest, AnInvalidPingReplyIsReported) {
   RawPeer odd(network_, {nid("10.0.0.66@tcp")});
   odd.buffer.assign(100, std::byte{7});
   TestPing ping;
@@ -285,7 +285,7 @@ TEST_F(CoordinatorTest, RoutingShowsInThePingBuffer) {
   EXPECT_TRUE(b_.peer(kFirst)->is(kPeerRouterEnabled));
 }
 
-TEST_F(CoordinatorTest, AnInterfaceThatWasHeardOfIsUpAgainForAllPeers) {
+TEST_F(CoordinatorTest, AnInterfaceThatReceivesIsUpAgainForAllPeers) {
   TestParcel parcel;
   a_.make_peer(kSecond);
   b_.send(parcel, kFirst);

@@ -172,7 +172,7 @@ TEST_F(DiscoveryMergeTest, LargeNidsAreMergedAndAreThePrimary) {
   EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{large, kTheirs}));
 }
 
-TEST_F(DiscoveryMergeTest, NidsThatNobodyCanHaveAreLeftOut) {
+TEST_F(DiscoveryMergeTest, InvalidNidsAreOmitted) {
   far_.say({kTheirs, kSecond});
   const std::uint64_t loopback = 0x9ULL << 48;
   std::memcpy(far_.buffer.data() + 48, &loopback, 8);
@@ -181,7 +181,7 @@ TEST_F(DiscoveryMergeTest, NidsThatNobodyCanHaveAreLeftOut) {
   EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
 }
 
-TEST_F(DiscoveryMergeTest, ANidWhoseFormerInterfaceStillGoesIsMergedLater) {
+TEST_F(DiscoveryMergeTest, ANidStillBeingRemovedIsMergedLater) {
   ASSERT_TRUE(discover(kTheirs));
   node_.homes_answer = false;
   far_.say({kTheirs});

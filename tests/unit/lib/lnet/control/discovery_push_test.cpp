@@ -10,7 +10,7 @@ namespace {
 
 using DiscoveryPushTest = DiscoveryTest;
 
-TEST_F(DiscoveryPushTest, OurChangesArePushedToThoseWhoTakeThem) {
+TEST_F(DiscoveryPushTest, OurChangesArePushedToCapablePeers) {
   RawPeer minimal(network_, {kThird}, 0x06);
   node_.add(nid("10.0.1.1@tcp1"));
   ASSERT_TRUE(discover(kTheirs));

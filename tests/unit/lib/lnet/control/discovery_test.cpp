@@ -155,7 +155,7 @@ TEST_F(DiscoveryTest, AFailedSendFailsMessagesAtOnce) {
   EXPECT_EQ(node_.count(Id::kPingsFailed), 1U);
 }
 
-TEST_F(DiscoveryTest, NoWayToThePeerFailsMessagesAtOnce) {
+TEST_F(DiscoveryTest, MessagesToAnUnreachablePeerFailAtOnce) {
   TestParcel parcel;
   node_.send(parcel, kThird);
   settle();
@@ -313,7 +313,7 @@ TEST_F(DiscoveryTest, AForcedDiscoveryPingsAndPushesThoughAllIsKnown) {
   EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail);
 }
 
-TEST_F(DiscoveryTest, DiscoveringWhatCannotBeAPeerFails) {
+TEST_F(DiscoveryTest, DiscoveringAnInvalidNidFails) {
   EXPECT_EQ(discover(Nid::any()).error(), Errc::kNotFound);
 }
 
@@ -334,7 +334,7 @@ TEST_F(DiscoveryTest, StatusesArriveAndADownCostsHealth) {
 
 // Events between the states.
 
-TEST_F(DiscoveryTest, APeerDeletedInTheMiddleSendsWhoWaitsToLookAgain) {
+TEST_F(DiscoveryTest, ADeletedPeerMakesWaitingMessagesLookAgain) {
   far_.answers = false;
   TestParcel parcel;
   node_.send(parcel, kTheirs);
@@ -402,7 +402,7 @@ TEST_F(DiscoveryTest, DiscoveredNidsLeaveTheLastPlacesFree) {
   EXPECT_NE(node.peer(kThird), nullptr);
 }
 
-TEST_F(DiscoveryTest, APrimaryNidThatIsOnItsWayOutComesLater) {
+TEST_F(DiscoveryTest, APrimaryNidBeingRemovedIsAddedLater) {
   node_.make_peer(kTheirs);
   node_.homes_answer = false;
   ASSERT_TRUE(node_.coordinator.delete_peer(kTheirs, Nid::any()));
@@ -444,7 +444,7 @@ TEST_F(DiscoveryTest, ADescriptorThatCannotBeHadFailsMessages) {
   EXPECT_EQ(parcel.outcome.error(), Errc::kNoMemory);
 }
 
-TEST_F(DiscoveryTest, AtTheEndWhoeverWaitsIsToldAndAllDescriptorsComeBack) {
+TEST_F(DiscoveryTest, ShutdownEndsWaitsAndReturnsDescriptors) {
   far_.answers = false;
   TestParcel parcel;
   TestDiscover request;

@@ -94,7 +94,7 @@ TEST_F(GatewayChecksTest, AMissingMessageForThePushDoesNotMakeAGatewayDead) {
 }
 
 // Messages to be forwarded to it end on every shard.
-TEST_F(GatewayChecksTest, ShardsHearOfEveryWayInWhichAGatewayIsFoundDown) {
+TEST_F(GatewayChecksTest, ShardsAreNotifiedOfEveryCauseOfADownGateway) {
   add(kFar);
   pass(2);
   int told = node_.hops_lost;
@@ -141,7 +141,7 @@ TEST_F(GatewayChecksTest, AGatewayThatStopsRoutingReturnsWithoutHoldDown) {
   EXPECT_EQ(count(Id::kHeldBack), 0U);
 }
 
-TEST_F(GatewayChecksTest, APushOfTheGatewayIsHeardAtOnce) {
+TEST_F(GatewayChecksTest, APushOfTheGatewayActsAtOnce) {
   add(kFar);
   pass(2);
   gateway_.say(nids_, kNoRoutes);
@@ -196,7 +196,7 @@ TEST_F(GatewayChecksTest, ReportsOfShardsActInTheNextTurn) {
   EXPECT_EQ(last_cause(kFar), RouteCause::kRevived);
 }
 
-TEST_F(GatewayChecksTest, WhyARouteIsUpAgainIsWhatMadeItSo) {
+TEST_F(GatewayChecksTest, TheCauseOfAnUpRouteIsRecorded) {
   add(kFar);
   pass(2);
   const auto lower = [&] {
@@ -228,7 +228,7 @@ TEST_F(GatewayChecksTest, WhyARouteIsUpAgainIsWhatMadeItSo) {
   EXPECT_EQ(last_cause(kFar), RouteCause::kSettings);
 }
 
-TEST_F(GatewayChecksTest, AnotherCauseOfOneThatStaysDownIsTold) {
+TEST_F(GatewayChecksTest, AChangedCauseOfADownRouteIsReported) {
   add(kFar);
   pass(2);
   gateway_.say(nids_, kRoutes, 2);
@@ -274,7 +274,7 @@ TEST_F(GatewayChecksTest, ADeadGatewayIsKnownToBeDeadOnceItHasBeenAsked) {
   EXPECT_FALSE(up(kFar));
 }
 
-TEST_F(GatewayChecksTest, WithoutAnIntervalNobodyIsAsked) {
+TEST_F(GatewayChecksTest, WithoutAnIntervalNoGatewayIsPinged) {
   node_.parameters.alive_router_check_interval_s.set(0);
   add(kFar);
   pass(30);
@@ -316,7 +316,7 @@ TEST_F(GatewayChecksTest, TheIntervalMayChangeWhileItRuns) {
   EXPECT_EQ(checks_within(60), 0U);
 }
 
-TEST_F(GatewayChecksTest, EachChangeIsTold) {
+TEST_F(GatewayChecksTest, EachChangeIsReported) {
   add(kFar);
   pass(2);
   gateway_.answers = false;

@@ -114,7 +114,7 @@ TEST_F(RoutesThatFlap, AreHeldBackThoughAnotherIsDownForGood) {
   EXPECT_EQ(count(Id::kHeldBack), 1U);
 }
 
-TEST_F(RoutesThatFlap, AreNotOwedLessByAnAnswerThatSaysTheyAreDown) {
+TEST_F(RoutesThatFlap, RepliesThatReportThemDownDoNotShortenTheHold) {
   add(kFar);
   add_steady(kFar);
   pass(2);
@@ -155,7 +155,7 @@ TEST_F(RoutesThatFlap, AreUsedWhereThereIsNoOtherWay) {
   EXPECT_EQ(last_cause(kFar), RouteCause::kHeldBack);
 }
 
-TEST_F(RoutesThatFlap, AreUsedAsLongAsTheOtherWayIsLost) {
+TEST_F(RoutesThatFlap, AreUsedWhileTheOtherRouteIsDown) {
   add(kFar);
   add_steady(kFar);
   pass(2);
@@ -173,7 +173,7 @@ TEST_F(RoutesThatFlap, AreUsedAsLongAsTheOtherWayIsLost) {
   EXPECT_TRUE(up(kFar));
 }
 
-TEST_F(RoutesThatFlap, AreFreeOnceNobodyAsksByItself) {
+TEST_F(RoutesThatFlap, AreFreeWithoutPeriodicChecks) {
   add(kFar);
   add_steady(kFar);
   pass(2);

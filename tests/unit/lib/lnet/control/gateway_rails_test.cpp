@@ -127,7 +127,7 @@ TEST_F(GatewaysOfSeveralRails, APushIsNoAnswerOfTheInterfaceThatIsAsked) {
   EXPECT_EQ(route(kFarther).history.count(), 1U);
 }
 
-TEST_F(GatewaysOfSeveralRails, AnInterfaceThatIsSaidToBeDownIsNotAsked) {
+TEST_F(GatewaysOfSeveralRails, AnInterfaceReportedDownIsNotPinged) {
   RawPeer gateway(network_, {kGateway, kSecond, kFarSide}, kRoutes);
   add(kFarther);
   pass(2);

@@ -78,7 +78,7 @@ TEST_F(GatewaysUndiscovered, AnUncheckedGatewayIsUpWithItsNi) {
 }
 
 // Through a message that arrived by it, which a shard noticed.
-TEST_F(GatewaysUndiscovered, ARevivedOneHasTheRoutesThatMessagesComeByAndTheOthersOnceItAnswers) {
+TEST_F(GatewaysUndiscovered, ARevivedGatewayHasOtherRoutesOnceItAnswers) {
   add(kFar);
   add(kFarther);
   gateway_.say(nids_, kRoutes, 2);

@@ -33,7 +33,7 @@ TEST(NiStanding, TheDriverStatusHoldsUntilAPing) {
   EXPECT_EQ(judge_ni(NiCause::kDriver, facts), NiCause::kNone);
 }
 
-TEST(NiStanding, ARoutersSilentNetworkIsDownUntilSomebodyPingsThisVeryNi) {
+TEST(NiStanding, ARoutersSilentNetworkIsDownUntilItsNiIsPinged) {
   NiFacts facts = kWell;
   facts.routing = facts.silent = true;
   EXPECT_EQ(judge_ni(NiCause::kNone, facts), NiCause::kSilence);

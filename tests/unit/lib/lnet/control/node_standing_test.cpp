@@ -117,7 +117,7 @@ TEST_F(NodeStandings, ADrainIsOverSoonAfterAllHaveAcknowledged) {
   EXPECT_FALSE(router_.parameters.routes());
 }
 
-TEST_F(NodeStandings, ADrainWaitsForWhoeverDoesNotAcknowledge) {
+TEST_F(NodeStandings, ADrainWaitsForPeersWithoutAcknowledgement) {
   RawPeer deaf(network_, {nid("10.0.0.9@tcp")});
   TestParcel parcel;
   router_.send(parcel, nid("10.0.0.9@tcp"));
@@ -283,7 +283,7 @@ TEST_F(NodeStandings, AReturningNodeIsARouterAgain) {
   EXPECT_EQ(report().state, RoutingState::kEnabled);
 }
 
-TEST_F(NodeStandings, ANetworkThatNobodyPingsIsDownUntilSomebodyDoes) {
+TEST_F(NodeStandings, AnUnpingedNetworkIsDownUntilAPing) {
   route();
   for (int minute = 0; minute < 3; ++minute) {
     pass(seconds(60));
@@ -342,7 +342,7 @@ TEST_F(NodeStandings, AnNiWithoutHealthIsDownAndComesBackByAndBy) {
 }
 
 // Each change would make the peers move their traffic.
-TEST_F(NodeStandings, AnNiWhoseHealthBouncesStaysDownUntilItIsSteady) {
+TEST_F(NodeStandings, AnNiWithFlappingHealthStaysDownUntilItIsSteady) {
   route();
   Ni& ni = *router_.coordinator.local().ni(kOtherSide);
   const std::uint32_t before = standing().changes_of(ni);
@@ -396,7 +396,7 @@ TEST_F(NodeStandings, EachChangeIsNotedOnce) {
   EXPECT_EQ(note.state, RoutingState::kStarting);
 }
 
-TEST_F(NodeStandings, AfterTheEndNothingIsSaidAnyMore) {
+TEST_F(NodeStandings, AfterShutdownNothingIsReported) {
   route();
   router_.coordinator.shut_down();
   router_.coordinator.local().ni(kOtherSide)->fatal.set(true);

@@ -311,7 +311,7 @@ TEST_F(Recovery, AnUnhealthyNiOfSeveralIsPingedUntilItIsHealthy) {
   EXPECT_EQ(count(Id::kRecovered), 1U);
 }
 
-TEST_F(Recovery, HealthThatDecidesNothingIsNobodysConcern) {
+TEST_F(Recovery, HealthWithoutInfluenceIsNotRestored) {
   const PeerRecovery& recovery = node_.coordinator.recovery();
   server().last_alive_ns.set(node_.now().time_since_epoch().count());
   server().health.set(700);

@@ -132,7 +132,7 @@ TEST_F(PingTargetTest, AStatusChangesInPlace) {
   EXPECT_EQ(operations_.mds.size(), 1U);
 }
 
-TEST_F(PingTargetTest, ABufferWithRepliesUnderWayStaysAsItIs) {
+TEST_F(PingTargetTest, ABufferWithRepliesInFlightIsUnchanged) {
   ASSERT_TRUE(target_.set_interfaces(two_));
   const auto first = target_.bytes();
   const std::vector<std::byte> before(first.begin(), first.end());

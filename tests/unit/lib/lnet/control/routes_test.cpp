@@ -77,7 +77,7 @@ TEST_F(RoutesTest, ARouteMakesItsGatewayAPeerThatStays) {
   EXPECT_EQ(record(kGateway).gateway_refs, 2U);
 }
 
-TEST_F(RoutesTest, ADeletedRouteIsSeenByNobodyAndItsGatewayIsFree) {
+TEST_F(RoutesTest, ADeletedRouteIsInvisibleAndItsGatewayFree) {
   ASSERT_TRUE(add(kFar, kGateway));
   settle();
   ASSERT_TRUE(remove(kFar, kGateway));
@@ -207,7 +207,7 @@ TEST_F(RoutesTest, ShutDownLeavesNoRoute) {
 
 // The routes match the configuration while gateways are merged and forgotten; the reference count
 // of each gateway node equals its routes.
-TEST_F(RoutesTest, RoutesAreWhatASlowModelSaysWhateverHappensToTheirGateways) {
+TEST_F(RoutesTest, RoutesMatchASlowModelUnderAllChangesOfGateways) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     FakeNetwork network(seed);
     TestNode node(network, {kOurs, kOther});

@@ -76,7 +76,7 @@ TEST_F(RoutingStates, AStopWithoutAnythingHereLastsAsLongAsPeersNeed) {
   EXPECT_EQ(state(), RoutingState::kDisabled);
 }
 
-TEST_F(RoutingStates, AStopEndsAfterThreeTimesThatWhateverIsHere) {
+TEST_F(RoutingStates, AStopEndsAfterThreeTimesTheNotice) {
   machine_.set(true, now_);
   load_.held = 7;
   machine_.disable(now_, kNotice);
@@ -194,7 +194,7 @@ TEST_F(RoutingStates, ADrainWithFullNoticeBelievesNoAcknowledgement) {
   EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying) << "of that drain only";
 }
 
-TEST_F(RoutingStates, ADrainWaitsUntilTransportsHaveLetGoOfWhatWasForwarded) {
+TEST_F(RoutingStates, ADrainWaitsUntilTransportsHaveSentForwardedMessages) {
   machine_.set(true, now_);
   EXPECT_EQ(machine_.quiet_since(), Instant::max()) << "it does not matter yet";
   ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
@@ -215,7 +215,7 @@ TEST_F(RoutingStates, ADrainWaitsUntilTransportsHaveLetGoOfWhatWasForwarded) {
   EXPECT_EQ(machine_.quiet_since(), Instant::max());
 }
 
-TEST_F(RoutingStates, ADrainEndsInTimeAndSaysWhatItCutOff) {
+TEST_F(RoutingStates, ADrainEndsInTimeAndReportsDroppedMessages) {
   machine_.set(true, now_);
   load_.held = 5;
   ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(30)));

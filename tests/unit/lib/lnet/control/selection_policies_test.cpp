@@ -224,7 +224,7 @@ TEST_F(SelectionPoliciesTest, RoutersArePreferredByWhicheverOfTheirNids) {
   EXPECT_TRUE(sources(far).empty());
 }
 
-TEST_F(SelectionPoliciesTest, AnInterfaceThatGoesIsPreferredByNobodyAndComesAnew) {
+TEST_F(SelectionPoliciesTest, ARemovedInterfaceIsNoLongerPreferred) {
   node_.make_peer(kPeer);
   set({{.src = "10.0.0.2@tcp", .dst = "10.0.0.*@tcp"}});
   PeerNi& gone = peer_ni(kPeer);
@@ -346,7 +346,7 @@ Udsp random_udsp(Random& random) {
   return udsp(words);
 }
 
-TEST_F(SelectionPoliciesTest, SayWhatTheKernelsWouldWhateverChanges) {
+TEST_F(SelectionPoliciesTest, MatchTheKernelUnderAllChanges) {
   Random random(17);
   std::vector<Udsp> policies;
   const auto address = [&](const std::string& before, const std::string& behind) {

@@ -50,7 +50,7 @@ TEST(FaultRule, MatchesTheNidsOfTheHeader) {
   EXPECT_FALSE(strikes(Nid::of(NetType::kO2ib, 0, 0xffffffff), Nid::any()));
 }
 
-TEST(FaultRule, WithALocalNidIsForWhatArrivesThere) {
+TEST(FaultRule, WithALocalNidAffectsArrivingMessages) {
   const MessageHeader header = header_of(MessageType::kPut);
   FaultRule here = rule_of(every({.local = tcp(1)}));
   EXPECT_TRUE(drops(here, header));
@@ -138,7 +138,7 @@ TEST(FaultRule, AtRandomStrikesAboutEveryOther) {
   EXPECT_EQ(rule.counts().matched, 0U) << "as in the kernel";
 }
 
-TEST(FaultRule, WithAHealthErrorIsForWhatIsSent) {
+TEST(FaultRule, WithAHealthErrorAffectsSentMessages) {
   const MessageHeader header = header_of(MessageType::kPut);
   FaultRule fails = rule_of(every({.health_errors = 1U << 5}));
   EXPECT_FALSE(drops(fails, header));
@@ -172,7 +172,7 @@ TEST(FaultRule, DrawsTheHealthErrorNearestToARandomOne) {
     EXPECT_GT(of_any[i], 0U) << i;
 }
 
-TEST(FaultRule, CountsWhatItStruckByType) {
+TEST(FaultRule, CountsAffectedMessagesByType) {
   FaultRule rule = rule_of(every({}));
   for (const auto type :
        {MessageType::kPut, MessageType::kPut, MessageType::kAck, MessageType::kReply})

@@ -44,7 +44,7 @@ TEST_F(FaultTableOf, ListsTheNewestFirst) {
   EXPECT_EQ(table.list(FaultKind::kDelay).size(), 1U);
 }
 
-TEST_F(FaultTableOf, RemovesByWhatWasGiven) {
+TEST_F(FaultTableOf, RemovesByTheGivenCriteria) {
   for (const auto& [from, to] : {std::pair{1U, 2U}, {1U, 3U}, {4U, 3U}})
     ASSERT_TRUE(table.add(drop(from, to), kStart).has_value());
   EXPECT_EQ(table.remove(FaultKind::kDelay, Nid::any(), Nid::any()), 0U);
@@ -53,14 +53,14 @@ TEST_F(FaultTableOf, RemovesByWhatWasGiven) {
   EXPECT_EQ(table.remove(FaultKind::kDrop, Nid::any(), tcp(3)), 2U);
 }
 
-TEST_F(FaultTableOf, RefusesWhatMakesNoSenseAndOneTooMany) {
+TEST_F(FaultTableOf, RefusesInvalidAndSurplusRules) {
   EXPECT_EQ(table.add({}, kStart).error().code, Errc::kInvalid);
   for (std::size_t i = 0; i < FaultTable::kRulesMax; ++i)
     ASSERT_TRUE(table.add(drop(1, 2), kStart).has_value());
   EXPECT_EQ(table.add(drop(1, 2), kStart).error().code, Errc::kNoSpace);
 }
 
-TEST_F(FaultTableOf, KeepsARuleThatIsGoneUntilNobodyLooks) {
+TEST_F(FaultTableOf, KeepsARemovedRuleUntilReadersAreGone) {
   ASSERT_TRUE(table.add(drop(2, 1), kStart).has_value());
   const FaultView& seen = *table.view();
   (void)table.remove(FaultKind::kDrop, Nid::any(), Nid::any());

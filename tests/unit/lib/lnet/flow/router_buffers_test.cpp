@@ -100,7 +100,7 @@ TEST(RouterBuffers, MoreThanTheMemoryHoldsAreRefusedAndNothingChanges) {
   EXPECT_EQ(buffers.total(BufferClass::kLarge), 3U);
 }
 
-TEST(RouterBuffers, ShowWhatIsFreeAndHowManyWaitAsTheKernelDoes) {
+TEST(RouterBuffers, ReportFreeAndWaitingCountsLikeTheKernel) {
   RouterBuffers buffers(kMemory);
   ASSERT_TRUE(buffers.resize({{0, 2, 0}}));
   const BufferRef a = buffers.take(BufferClass::kSmall);
@@ -166,7 +166,7 @@ RouterMemory growing() {
   return memory;
 }
 
-TEST(RouterBuffers, GrowOnlyWhereNobodyHasSetThemAndOnlyInTheirMemory) {
+TEST(RouterBuffers, GrowOnlyUnlessConfiguredAndWithinTheirMemory) {
   RouterBuffers buffers(growing());
   ASSERT_TRUE(buffers.resize({{1, 1, 1}}, {{true, false, true}}));
   for (int i = 0; i < 20; ++i)
@@ -178,7 +178,7 @@ TEST(RouterBuffers, GrowOnlyWhereNobodyHasSetThemAndOnlyInTheirMemory) {
   EXPECT_FALSE(buffers.grow({{false, true, true}}));
 }
 
-TEST(RouterBuffers, KeepWhatTheyHaveGrownToWhenAnotherClassIsSet) {
+TEST(RouterBuffers, KeepTheirSizeWhenAnotherClassIsSet) {
   RouterBuffers buffers(growing());
   constexpr PoolFlags kEach{{true, true, true}};
   ASSERT_TRUE(buffers.resize({{1, 2, 2}}, kEach));

@@ -10,7 +10,7 @@ Nid tcp(std::uint32_t address) {
   return Nid::of(NetType::kTcp, 0, 0x0a000000 + address);
 }
 
-TEST(LoadRanking, TheHeaviestComesFirstAndWhoOnlyInheritedAPlaceLast) {
+TEST(LoadRanking, TheHeaviestIsFirstAndInheritedPlacesAreLast) {
   const LoadSnapshot snapshot{.covered = std::chrono::seconds(10),
                               .nids = {{.key = tcp(1), .messages = 100, .bytes = 1000},
                                        {.key = tcp(2), .messages = 900, .error = 890},

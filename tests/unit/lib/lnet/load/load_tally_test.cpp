@@ -48,7 +48,7 @@ struct LoadTallyOf : testing::Test {
   }
 };
 
-TEST(TalkerTable, KeepsTheHeaviestAndSaysHowFarItMayBeOff) {
+TEST(TalkerTable, KeepsTheHeaviestWithErrorBounds) {
   TalkerTable<std::uint64_t> table{4};
   std::map<std::uint64_t, std::uint64_t> truth;
   Random random(5);
@@ -69,7 +69,7 @@ TEST(TalkerTable, KeepsTheHeaviestAndSaysHowFarItMayBeOff) {
   EXPECT_TRUE(found);
 }
 
-TEST_F(LoadTallyOf, FindsWhoTalksMostAmongManyStrangers) {
+TEST_F(LoadTallyOf, FindsTheHeaviestSenderAmongMany) {
   std::uint32_t stranger = 1000;
   for (int i = 0; i < 100'000; ++i) {
     see(put_from(i % 4 == 0 ? 7 : stranger++, 100), 1);
@@ -83,7 +83,7 @@ TEST_F(LoadTallyOf, FindsWhoTalksMostAmongManyStrangers) {
   EXPECT_EQ(most->bytes, (most->messages - most->error) * 100);
 }
 
-TEST_F(LoadTallyOf, TellsNetworksAndPortals) {
+TEST_F(LoadTallyOf, CountsByNetworkAndPortal) {
   see(put_from(1, 0, 26), 3200);
   MessageHeader ack = put_from(1);
   ack.type = MessageType::kAck;
@@ -106,7 +106,7 @@ TEST_F(LoadTallyOf, APeriodicLoadIsNotTakenForOneOfItsParts) {
   EXPECT_NEAR(static_cast<double>(messages_of(snapshot(), tcp(1))), 1000, 500);
 }
 
-TEST_F(LoadTallyOf, ForgetsWhatIsOlderThanTwoWindows) {
+TEST_F(LoadTallyOf, ForgetsMessagesOlderThanTwoWindows) {
   see(put_from(1), 1000);
   const Instant second = kStart + LoadTally::kWindow;
   see(put_from(2), 1000, second);
@@ -120,7 +120,7 @@ TEST_F(LoadTallyOf, ForgetsWhatIsOlderThanTwoWindows) {
   EXPECT_TRUE(snapshot(third + 3 * LoadTally::kWindow).nids.empty()) << "long silence";
 }
 
-TEST_F(LoadTallyOf, TellsHowLongEachNextHopTakes) {
+TEST_F(LoadTallyOf, ReportsTheTimesOfEachNextHop) {
   for (int i = 0; i < 3200; ++i) {
     const bool slow = i % 20 == 0;
     tally.sent(tcp(1), 1000, kStart, kStart + std::chrono::microseconds(slow ? 900 : 9));

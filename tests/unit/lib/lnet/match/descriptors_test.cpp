@@ -46,7 +46,7 @@ TEST_F(Descriptors, LengthsAndFragmentsAreChecked) {
   EXPECT_EQ(table.bind(threshold).error(), Errc::kInvalid);
 }
 
-TEST_F(Descriptors, TheFirstAttachDecidesWhatAPortalIsFor) {
+TEST_F(Descriptors, TheFirstAttachDecidesTheKindOfAPortal) {
   MeSpec unique = me(1);
   unique.match = {nid_of(1), kLustrePid};
   std::ignore = attach(unique, md(kMdPut));
@@ -117,7 +117,7 @@ TEST_F(Descriptors, TooLittleRoomForMaxSizeUsesItUp) {
   EXPECT_EQ(table.match(put(1)).cause, MatchCause::kNoEntry);
 }
 
-TEST_F(Descriptors, AFullMdWithoutMaxSizeStaysAndTakesWhatIsEmpty) {
+TEST_F(Descriptors, AFullMdWithoutMaxSizeAcceptsEmptyMessages) {
   std::ignore = attach(me(), md(kMdPut, 10));
   finish(table.match(put(10)).grant);
   EXPECT_FALSE(events().back().unlinked);
@@ -147,7 +147,7 @@ TEST_F(Descriptors, AnEntryThatIsKeptMatchesNothingAndIsUnlinkedByItself) {
   EXPECT_EQ(table.unlink(both.me).error(), Errc::kNotFound);
 }
 
-TEST_F(Descriptors, UnlinkWithoutOperationsTellsAtOnce) {
+TEST_F(Descriptors, UnlinkWithoutOperationsIsReportedAtOnce) {
   MdSpec spec = md(kMdPut | kMdTruncate);
   spec.user = &spec;
   const MdHandle handle = attach(me(), spec);
@@ -163,7 +163,7 @@ TEST_F(Descriptors, UnlinkWithoutOperationsTellsAtOnce) {
   EXPECT_EQ(table.unlink(handle).error(), Errc::kNotFound);
 }
 
-TEST_F(Descriptors, UnlinkWithOperationsIsSaidByTheLastOfThem) {
+TEST_F(Descriptors, UnlinkIsReportedByTheLastOperation) {
   const MdHandle handle = attach(me(), md(kMdPut));
   const MatchResult one = table.match(put(1));
   const MatchResult two = table.match(put(1));
@@ -237,7 +237,7 @@ TEST_F(Descriptors, HandlersMayUnlinkAndBindInsideAnEvent) {
   EXPECT_EQ(events()[1].md, handle);
 }
 
-TEST_F(Descriptors, ALazyPortalSaysThatAnEntryHasCome) {
+TEST_F(Descriptors, ALazyPortalReportsANewEntry) {
   std::ignore = attach(me(), md(kMdPut));
   EXPECT_TRUE(hooks.lazy.empty());
   portals.set_lazy(4, true);

@@ -194,7 +194,7 @@ TEST_F(MatchRules, ADropUsesNothingUp) {
   finish(result.grant);
 }
 
-TEST_F(MatchRules, TruncateTakesWhatFits) {
+TEST_F(MatchRules, TruncateAcceptsTheBytesThatFit) {
   std::ignore = attach(me(), md(kMdPut | kMdTruncate, 10));
   const MatchResult result = table.match(put(64));
   ASSERT_TRUE(result.matched());

@@ -198,7 +198,7 @@ TEST_F(Operations, AnAnswerThatDoesNotComeUnlinksTheMd) {
   EXPECT_EQ(respond(handle, MessageType::kReply).cause, MatchCause::kGone);
 }
 
-TEST_F(Operations, ATimeoutWithTheRequestStillUnderWayEndsWithIt) {
+TEST_F(Operations, ATimeoutDuringTheRequestEndsWithTheRequest) {
   const MdHandle handle = bind(md(0));
   const auto send = start(handle, MessageType::kGet, at_ms(100));
   ASSERT_TRUE(send.has_value());

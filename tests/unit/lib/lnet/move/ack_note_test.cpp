@@ -62,7 +62,7 @@ class AckNotes : public testing::Test {
   std::uint32_t number = 0;
 };
 
-TEST_F(AckNotes, TheOwnerIsToldAndNobodyWaits) {
+TEST_F(AckNotes, TheOwnerIsNotifiedWithoutAWait) {
   const MdHandle md = wait_for_ack();
   EXPECT_EQ(offer(md), RxVerdict::kReceive);
   EXPECT_EQ(recorder.count(EventKind::kAck), 0U) << "it is another shard's to tell";

@@ -156,7 +156,7 @@ TEST(Arrival, ThroughADeadGatewayRevivesIt) {
   rig.port().on_received({1, 1}, {}, Health::kOk);
 }
 
-TEST(Arrival, IsNotWhatAnLndTellsOfAGateway) {
+TEST(Arrival, DiffersFromTheLndStatusOfAGateway) {
   HeldNode rig({});
   Gateway gateway(rig);
   rig.settle();  // updates the shard's clock

@@ -275,7 +275,7 @@ TEST(Credits, FailuresAreCountedByTheirClassAndLowerTheInterfacesHealth) {
   }
 }
 
-TEST(Credits, AFailurePastTheDeadlineIsNobodysFault) {
+TEST(Credits, AFailurePastTheDeadlineDoesNotAffectHealth) {
   for (const bool late : {false, true}) {
     HeldNode rig({});
     Recorder user;
@@ -403,7 +403,7 @@ void come_back_with(HeldNode& rig, std::int32_t peer_credits) {
   rig.node.directory().net_added(HeldNode::nid(1).net());
 }
 
-TEST(Credits, MoreOfThemLetGoOfWhatWaited) {
+TEST(Credits, MoreCreditsReleaseWaitingMessages) {
   HeldNode rig({.tunables = {.peer_credits = 1}});
   Recorder user;
   const MdHandle md = rig.bind(user);
@@ -425,7 +425,7 @@ TEST(Credits, MoreOfThemLetGoOfWhatWaited) {
   rig.expect_conserved();
 }
 
-TEST(Credits, FewerOfThemHoldBackWhatComesNext) {
+TEST(Credits, FewerCreditsHoldLaterMessages) {
   HeldNode rig({.tunables = {.peer_credits = 3}});
   Recorder user;
   const MdHandle md = rig.bind(user);

@@ -50,7 +50,7 @@ class FaultRules : public testing::TestWithParam<Wire> {
 
 INSTANTIATE_TEST_SUITE_P(Wires, FaultRules, testing::Values(Wire::kStream, Wire::kRdma));
 
-TEST_P(FaultRules, DropWhatArrives) {
+TEST_P(FaultRules, DropArrivingMessages) {
   rule(1, {.source = site.nid(0), .types = kTypePut, .rate = 1});
   ASSERT_TRUE(put().has_value());
   EXPECT_TRUE(sender.only(EventKind::kSend).status.has_value()) << "it was sent";
@@ -66,7 +66,7 @@ TEST_P(FaultRules, DropWhatArrives) {
   site.expect_conserved();
 }
 
-TEST_P(FaultRules, FailWhatIsSent) {
+TEST_P(FaultRules, FailSentMessages) {
   rule(0, {.rate = 1, .health_errors = 1U << static_cast<unsigned>(Health::kLocalDropped)});
   ASSERT_TRUE(put().has_value());
   const Event sent = sender.only(EventKind::kSend);
@@ -79,7 +79,7 @@ TEST_P(FaultRules, FailWhatIsSent) {
   site.expect_conserved();
 }
 
-TEST_P(FaultRules, HoldWhatArrives) {
+TEST_P(FaultRules, HoldArrivingMessages) {
   rule(1, {.kind = FaultKind::kDelay, .rate = 1, .latency_s = 3});
   ASSERT_TRUE(put(false).has_value());
   site.pass(std::chrono::milliseconds(2900));
@@ -91,7 +91,7 @@ TEST_P(FaultRules, HoldWhatArrives) {
   site.expect_conserved();
 }
 
-TEST_P(FaultRules, HoldWhatIsSent) {
+TEST_P(FaultRules, HoldSentMessages) {
   rule(0, {.kind = FaultKind::kDelay, .types = kTypePut, .rate = 1, .latency_s = 3});
   ASSERT_TRUE(put().has_value());
   site.pass(std::chrono::milliseconds(2900));
@@ -103,7 +103,7 @@ TEST_P(FaultRules, HoldWhatIsSent) {
   site.expect_conserved();
 }
 
-TEST_P(FaultRules, LetGoWhenTheyAreRemoved) {
+TEST_P(FaultRules, ReleaseMessagesWhenTheyAreRemoved) {
   rule(0, {.kind = FaultKind::kDelay, .types = kTypePut, .rate = 1, .latency_s = 1000});
   rule(1, {.kind = FaultKind::kDelay, .types = kTypePut, .rate = 1, .latency_s = 1000});
   ASSERT_TRUE(put().has_value());
@@ -118,7 +118,7 @@ TEST_P(FaultRules, LetGoWhenTheyAreRemoved) {
   site.expect_conserved();
 }
 
-TEST_P(FaultRules, KeepWhatOtherRulesHold) {
+TEST_P(FaultRules, KeepMessagesHeldByOtherRules) {
   rule(1, {.kind = FaultKind::kDelay, .types = kTypePut, .rate = 1, .latency_s = 1000});
   ASSERT_TRUE(put().has_value());
   rule(1, {.kind = FaultKind::kDelay, .source = site.nid(1), .rate = 1, .latency_s = 1});
@@ -131,7 +131,7 @@ TEST_P(FaultRules, KeepWhatOtherRulesHold) {
   EXPECT_EQ(target.count(EventKind::kPut), 1U);
 }
 
-TEST_P(FaultRules, DropWhatTheyHoldWhenTheNodeEnds) {
+TEST_P(FaultRules, DropHeldMessagesWhenTheNodeEnds) {
   rule(0, {.kind = FaultKind::kDelay, .rate = 1, .latency_s = 1000});
   ASSERT_TRUE(put().has_value());
   site.node(0).faults().close();
@@ -154,7 +154,7 @@ TEST_P(FaultRules, DropArrivalsThatTheyHoldWhenTheNodeEnds) {
   site.expect_conserved();
 }
 
-TEST_P(FaultRules, LetGoOfAPeerThatGoes) {
+TEST_P(FaultRules, ReleaseADeletedPeer) {
   rule(0, {.kind = FaultKind::kDelay, .rate = 1, .latency_s = 1000});
   ASSERT_TRUE(put(false).has_value());
   EXPECT_EQ(site.sum(0, Cause::kDelayedByRule), 1U);

@@ -74,7 +74,7 @@ TEST(ForwardKept, MayBeAfterItHasWaitedForABuffer) {
   rig.expect_conserved();
 }
 
-TEST(ForwardKept, MayNotBeWhatIsForUs) {
+TEST(ForwardKept, MayNotBeLocalMessages) {
   KeptRig rig;
   Recorder user;
   const std::array<Fragment, 1> fragments{Fragment{{0, 0}, kLength}};

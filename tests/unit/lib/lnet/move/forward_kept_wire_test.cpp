@@ -324,7 +324,7 @@ class Disturbance {
   unsigned made_ = 0;
 };
 
-TEST_P(KeptChaos, DeliversWhatWasSent) {
+TEST_P(KeptChaos, DeliversTheSentBytes) {
   mocks::MockKept all;
   std::uint64_t delivered = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {

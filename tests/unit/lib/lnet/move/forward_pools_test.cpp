@@ -46,7 +46,7 @@ struct Pools : ForwardRig {
   std::uint32_t index = 0;
 };
 
-TEST(ForwardPools, AClassThatStarvesGrowsAndWhatWaitsGoesOn) {
+TEST(ForwardPools, AStarvingClassGrowsAndWaitingMessagesContinue) {
   Pools pools(true);
   pools.starve();
   EXPECT_EQ(pools.out().held.size(), 3U);
@@ -68,7 +68,7 @@ TEST(ForwardPools, AClassThatStarvesGrowsAndWhatWaitsGoesOn) {
   pools.expect_conserved();
 }
 
-TEST(ForwardPools, AClassThatIsSetStaysWhatItIsAndSaysSo) {
+TEST(ForwardPools, AConfiguredClassStaysAndIsReported) {
   Pools pools(false);
   pools.starve();
   pools.pass(kLook);
@@ -203,7 +203,7 @@ TEST(ForwardPools, HoweverManyClientsBorrowMostBuffersStayFree) {
   rig.expect_conserved();
 }
 
-TEST(ForwardPools, AClientWhoseCreditsAreSetBorrowsNone) {
+TEST(ForwardPools, AClientWithConfiguredCreditsBorrowsNone) {
   Lenders rig({.peer_credits = 2, .peer_buffer_credits = 3});
   EXPECT_EQ(rig.send_all(10), 3U);
   rig.end_all();
@@ -214,7 +214,7 @@ TEST(ForwardPools, AClientWhoseCreditsAreSetBorrowsNone) {
   node_wide.expect_conserved();
 }
 
-TEST(ForwardPools, AClientAlwaysHasItsCreditsWhoeverBorrows) {
+TEST(ForwardPools, AClientAlwaysHasItsOwnCredits) {
   Lenders rig({.peer_credits = 8});
   EXPECT_EQ(rig.send_all(10), 8U) << "a third is as many";
   EXPECT_GE(rig.send_all(11), 4U) << "then its hop has its share";

@@ -13,7 +13,7 @@ constexpr Nid kOther = Rig::kOther;
 constexpr Nid kServer = Rig::kServer;
 constexpr Nid kBackup = Rig::kBackup;
 
-TEST(ForwardStall, AClientIsHeardAgainThoughAllItsCreditsAreWithAHopThatTakesNothing) {
+TEST(ForwardStall, AClientIsReadAgainThoughAStalledHopHoldsItsCredits) {
   Rig rig({.buffers = {{32, 32, 32}}, .tunables = {.peer_buffer_credits = 4}});
   for (std::uint32_t i = 1; i <= 4; ++i)
     EXPECT_EQ(rig.forward(kClient, kServer, 10, {i, 1}), RxVerdict::kReceive);

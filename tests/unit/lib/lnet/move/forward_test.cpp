@@ -112,7 +112,7 @@ TEST(Forward, WithoutBuffersOfItsSizeItIsDropped) {
   rig.expect_conserved();
 }
 
-TEST(Forward, AClientHasNoMoreUnderWayThanItsCreditsAndIsServedInOrder) {
+TEST(Forward, AClientIsLimitedByItsCreditsAndServedInOrder) {
   Rig rig({.buffers = {{32, 32, 32}}, .tunables = {.peer_buffer_credits = 2}});
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kReceive);
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {2, 1}), RxVerdict::kReceive);
@@ -252,7 +252,7 @@ TEST(Forward, AHopThatIsDownIsAskedForOncePerSecond) {
   rig.expect_conserved();
 }
 
-TEST(Forward, WithoutAPeerTimeoutNobodyIsThoughtDown) {
+TEST(Forward, WithoutAPeerTimeoutNoPeerIsDown) {
   Rig rig({.tunables = {.peer_timeout_s = 0}});
   rig.port(kServer).on_peer(kServer, PeerNotice::kDown, rig.now);
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kReceive);
@@ -328,7 +328,7 @@ TEST(Forward, WaitsForAMessageAndIsNotLost) {
   rig.expect_conserved();
 }
 
-TEST(Forward, AHopThatIsDeletedIsFoundAgainByWhatWaitsAndWhatIsBeingReceived) {
+TEST(Forward, WaitingMessagesFindADeletedHopAgain) {
   Rig rig({.buffers = {{8, 2, 8}}});
   ASSERT_EQ(rig.offer(kClient, kServer, 10, {1, 1}).verdict, RxVerdict::kReceive);
   ASSERT_EQ(rig.offer(kClient, kServer, 10, {2, 1}).verdict, RxVerdict::kPark);
@@ -344,7 +344,7 @@ TEST(Forward, AHopThatIsDeletedIsFoundAgainByWhatWaitsAndWhatIsBeingReceived) {
   rig.expect_conserved();
 }
 
-TEST(Forward, AClientThatIsDeletedLeavesWhatItSent) {
+TEST(Forward, MessagesOfADeletedClientContinue) {
   Rig rig({.buffers = {{32, 32, 32}}, .tunables = {.peer_buffer_credits = 2}});
   for (std::uint32_t i = 1; i <= 3; ++i)
     (void)rig.forward(kClient, kServer, 10, {i, 1});

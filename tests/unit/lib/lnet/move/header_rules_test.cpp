@@ -99,7 +99,7 @@ TEST_F(HeaderRules, OurNidOnAnotherNetworkIsRefused) {
   expect(HeaderVerdict::kReject, Cause::kRejectedOtherNid);
 }
 
-TEST_F(HeaderRules, AnOpenGetForSomebodyElseIsRefused) {
+TEST_F(HeaderRules, AnOpenGetForAnotherNodeIsRefused) {
   header.type = MessageType::kGet;
   header.destination = tcp(3, 8);
   for (const bool routing : {false, true}) {

@@ -81,7 +81,7 @@ TEST(Lanes, LargeMessagesTakeTurnsAndSmallOnesStayAtHome) {
   node.rig.expect_conserved();
 }
 
-TEST(Lanes, TheOneWithTheLeastUnderWayIsNext) {
+TEST(Lanes, TheLaneWithTheFewestBytesIsNext) {
   LanesNode node(3, 0);
   for (unsigned shard = 0; shard < 3; ++shard)
     node.lane(shard, true);
@@ -99,7 +99,7 @@ TEST(Lanes, TheOneWithTheLeastUnderWayIsNext) {
   node.rig.expect_conserved();
 }
 
-TEST(Lanes, ALaneThatHasGoneIsNotChosenAndWhatIsOnItStillCounts) {
+TEST(Lanes, ARemovedLaneIsNotChosenAndItsMessagesStillCount) {
   LanesNode node(2, 0);
   node.lane(0, true);
   node.lane(1, true);

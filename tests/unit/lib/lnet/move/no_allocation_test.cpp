@@ -92,7 +92,7 @@ TEST(NoAllocation, TheCounterCounts) {
   EXPECT_EQ(heap_calls_of([] { ::operator delete(::operator new(1)); }), (HeapCalls{1, 1}));
 }
 
-TEST(NoAllocation, OnTheWayOfAMessageWhateverBecomesOfIt) {
+TEST(NoAllocation, OnThePathOfAMessageWithAnyOutcome) {
   Rig rig;
   CountEvents user;
   std::array<MdHandle, 2> mds;

@@ -129,7 +129,7 @@ TEST_P(Operations, APutArrivesWholeAndIsAcknowledged) {
   }
 }
 
-TEST_P(Operations, AGetBringsWhatTheTargetHas) {
+TEST_P(Operations, AGetFetchesTheBytesOfTheTarget) {
   for (const std::uint32_t length : {0U, 1U, 100U, 70'000U}) {
     for_each_share([&](Site& site, const Parts& parts) {
       Recorder asker, target;
@@ -272,7 +272,7 @@ TEST_P(Operations, LongMessagesAreTruncatedIfTheTargetAllowsIt) {
   });
 }
 
-TEST_P(Operations, AGetOfLessThanItAskedForSaysHowMuch) {
+TEST_P(Operations, AShorterGetReportsItsLength) {
   for_each_share([&](Site& site, const Parts& parts) {
     Recorder asker, target;
     const Buffer& sink = site.buffer(3000);
@@ -288,7 +288,7 @@ TEST_P(Operations, AGetOfLessThanItAskedForSaysHowMuch) {
   });
 }
 
-TEST_P(Operations, TheSenderSaysWhereInARemotelyManagedDescriptor) {
+TEST_P(Operations, TheSenderGivesTheOffsetOfAManagedRemoteDescriptor) {
   Site site(setup());
   Recorder sender, target;
   const Buffer& from = site.buffer(300);
@@ -372,7 +372,7 @@ TEST_P(Operations, AnUnknownPeerIsMadeOnBothSides) {
   site.expect_conserved();
 }
 
-TEST_P(Operations, WithoutAPathTheSendEventSaysWhy) {
+TEST_P(Operations, WithoutAPathTheSendEventHasTheCause) {
   Site site(setup());
   Recorder user;
   const Buffer& from = site.buffer(500);

@@ -61,7 +61,7 @@ TEST(Release, TheSamePeerCanBeUsedAgain) {
 
 // The LND learns of the link with the first decision; before that it cannot relate the message to
 // the link.
-TEST(Release, AParkedMessageOutlivesALinkOfWhichTheLndWasNotTold) {
+TEST(Release, AParkedMessageOutlivesALinkUnknownToTheLnd) {
   HeldNode rig({});
   Recorder target;
   rig.node.set_lazy(5, true);
@@ -84,7 +84,7 @@ TEST(Release, AParkedMessageOutlivesALinkOfWhichTheLndWasNotTold) {
 
 // Another shard decided in the same turn in which the sender's peer was deleted; the held LND
 // checks that every link it receives is valid.
-TEST(Release, ADecisionThatIsOnItsWayNamesNoLinkThatHasGone) {
+TEST(Release, ADecisionInFlightNamesNoRemovedLink) {
   for (unsigned delay = 0; delay < 16; ++delay) {
     HeldNode rig({.shards = 2});
     Recorder target;
@@ -305,7 +305,7 @@ TEST(Release, APeerThatGoesIsUnreachableNoMore) {
   EXPECT_TRUE(news.forgotten);
 }
 
-TEST(Release, WithoutAutoDownAnLndThatFailsSaysNothingOfAPeer) {
+TEST(Release, WithoutAutoDownALndFailureDoesNotLowerAPeer) {
   HeldNode rig({});
   rig.settle();
   PeerNi& peer = rig.node.add_peer(HeldNode::nid(9));

@@ -128,7 +128,7 @@ TEST(Resending, AnAnswerGoesAgainFromWhereItMust) {
   rig.expect_conserved();
 }
 
-TEST(Resending, IsNotForWhatItsUserHasGivenUp) {
+TEST(Resending, ExcludesUnlinkedMessages) {
   Rig rig(Rig::two());
   rig.make_peer({kPeer});
   Recorder user;
@@ -143,7 +143,7 @@ TEST(Resending, IsNotForWhatItsUserHasGivenUp) {
   rig.expect_conserved();
 }
 
-TEST(Resending, HasALimitWhateverIsConfigured) {
+TEST(Resending, HasAFixedLimit) {
   Rig rig(Rig::two());
   rig.node.shared().parameters.retry_count.set(1000);
   rig.make_peer({kPeer});

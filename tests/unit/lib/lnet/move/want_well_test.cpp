@@ -20,7 +20,7 @@ PeerNi& ill_peer(HeldNode& rig, std::uint32_t number) {
   return ni;
 }
 
-TEST(WantWell, IsSaidOnceASecondOfEach) {
+TEST(WantWell, IsReportedOnceASecondForEach) {
   HeldNode rig({});
   ShardCore& core = rig.core();
   PeerNi& ni = ill_peer(rig, 1);
@@ -36,7 +36,7 @@ TEST(WantWell, IsSaidOnceASecondOfEach) {
   EXPECT_FALSE(rig.node.shared().some_ill.load());
 }
 
-TEST(WantWell, IsNotSaidOfWhoHasNoOther) {
+TEST(WantWell, IsNotReportedForPeersWithASingleNi) {
   HeldNode rig({});
   PeerNi& ni = rig.node.add_peer(HeldNode::nid(9));
   ni.last_alive_ns.set(0);

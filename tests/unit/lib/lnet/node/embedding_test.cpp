@@ -105,7 +105,7 @@ TEST_F(Embedding, PutsIntoMemoryLaidOpenAndIsAcknowledged) {
   EXPECT_TRUE(node_->idle());
 }
 
-TEST_F(Embedding, GetsWhatAnotherHasLaidOpen) {
+TEST_F(Embedding, GetsPostedMemory) {
   DataOperations& lnet = node_->shard(0);
   std::memcpy(user(0), "abcdefgh", 8);
   const std::array source{Fragment{{0, kUserAt}, 8}};
@@ -153,7 +153,7 @@ TEST_F(Embedding, MessagesWaitingOnPortal0EndWithTheNode) {
   EXPECT_TRUE(lnet.unlink(*bound));
 }
 
-TEST_F(Embedding, IsToldWhenNobodyMatches) {
+TEST_F(Embedding, ReportsUnmatchedMessages) {
   DataOperations& lnet = node_->shard(0);
   Recorder client;
   const auto bound = lnet.bind({.threshold = 2, .handler = &client});

@@ -86,11 +86,11 @@ TEST(Ip2NetsText, TextThatMatchesNothingIsAnError) {
             "ip2nets: network tcp: interface eth7 is not there or not up");
 }
 
-TEST(Ip2NetsText, LeavesToADriverWhatHasNoAddresses) {
+TEST(Ip2NetsText, LeavesNetworksWithoutAddressesToTheirDriver) {
   EXPECT_EQ(by_text("kfi(cxi0) 10.*.*.*"), "kfi: cxi0");
 }
 
-TEST(Ip2NetsText, KeepsWhatIsConfiguredAlready) {
+TEST(Ip2NetsText, KeepsConfiguredNetworks) {
   NodeConfig config;
   config.nets = {{.net = net("tcp"), .nis = {{.interfaces = {"eth0"}, .cpts = {3}}}}};
   config.ip2nets_text = "tcp(eth0,eth1) 10.*.*.*";
@@ -133,7 +133,7 @@ TEST(Ip2NetsRules, WithNeitherTakeTheFirstInterface) {
   EXPECT_EQ(by_rule({.net = net("tcp")}, {}), "");
 }
 
-TEST(Ip2NetsRules, GiveTheirNisWhatTheySayOfThem) {
+TEST(Ip2NetsRules, ApplyTheirSettingsToTheirNis) {
   NodeConfig config;
   config.ip2nets = {{.net = net("tcp"),
                      .ranges = {range("10.1.*.*")},
@@ -160,7 +160,7 @@ TEST(InterfaceNids, AreOfTheInterfaceWithIpv4First) {
   EXPECT_EQ(drawn(v6), "tcp: 2001:db8::4@tcp eth1; o2ib: eth1");
 }
 
-TEST(InterfaceNids, StayWhatTheyWereWhenTheAddressChanges) {
+TEST(InterfaceNids, StayWhenTheAddressChanges) {
   NodeConfig before;
   before.nets = {{.net = net("tcp"), .nis = {{.interfaces = {"eth0"}}}}};
   assign_nids(before, {}, kMachine);

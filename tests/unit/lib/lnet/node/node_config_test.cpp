@@ -41,7 +41,7 @@ TEST(NodeConfig, WithoutContradictionsIsSound) {
   EXPECT_EQ(first_issue(sound_config()), "");
 }
 
-TEST(NodeConfig, ReportsWhatContradictsItself) {
+TEST(NodeConfig, ReportsContradictions) {
   NodeConfig config = sound_config();
   config.nets[0].nis[1].interfaces = {"eth0"};
   EXPECT_EQ(first_issue(config),
@@ -107,7 +107,7 @@ TEST(GlobalVariables, AreSetWithTheKernelsConditions) {
   EXPECT_EQ(find_global_variable("lnd_timeout"), nullptr) << "derived";
 }
 
-TEST(NiChange, IsForWhatIsNamed) {
+TEST(NiChange, AppliesToNamedNis) {
   const Nid first = nid("1.1.1.1@tcp");
   const Nid second = nid("1.1.1.2@tcp");
   EXPECT_TRUE(NiChange{.all = true}.is_for(first.net(), first));
@@ -120,7 +120,7 @@ TEST(NiChange, IsForWhatIsNamed) {
   EXPECT_FALSE(both.is_for(second.net(), second)) << "not all of its network";
 }
 
-TEST(NodeConfig, WithANetworkGoesWhatWasOnIt) {
+TEST(NodeConfig, RemovingANetworkRemovesItsRoutesAndPeers) {
   const auto tcp = make_net(NetType::kTcp);
   NodeConfig config;
   config.peers = {

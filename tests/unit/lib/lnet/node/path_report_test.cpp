@@ -33,7 +33,7 @@ struct PathReportOf : testing::Test {
   }
 };
 
-TEST_F(PathReportOf, SaysWhereTheNextHopIsAndWhyNotTheOtherNi) {
+TEST_F(PathReportOf, NamesTheNextHopAndTheRejectedNi) {
   site.add_net(kTcp0, 2);
   SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
   peer.ni().home = 5;
@@ -99,7 +99,7 @@ TEST_F(PathReportOf, MessagesOfOtherNodesAreForwardedByARoute) {
       has(told, "route", "o2ib by " + text_of(down.ni().nid), text_of(Exclusion::kRouteDown)));
 }
 
-TEST_F(PathReportOf, WhyARouteIsDownIsTold) {
+TEST_F(PathReportOf, ContainsTheCauseOfADownRoute) {
   site.add_net(kTcp0, 1);
   Route& silent = site.add_route(kIb0, site.add_peer(true, {{kTcp0, 1}}));
   Route& flapping = site.add_route(kIb0, site.add_peer(true, {{kTcp0, 1}}));
@@ -152,7 +152,7 @@ TEST_F(PathReportOf, TheGatewayOfAClientChoosesUnlessTheClientIsAPeer) {
   EXPECT_EQ(bringer_of(nid_on(kTcp0, 99), nullptr, site.routes), nullptr);
 }
 
-TEST_F(PathReportOf, AnAccessRuleOrALostNextHopIsToldOfWhatIsForwarded) {
+TEST_F(PathReportOf, ContainsAccessRulesAndLostNextHopsOfForwardedMessages) {
   site.add_net(kTcp0, 1);
   SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
   Qsbr qsbr{1, 1};
@@ -297,7 +297,7 @@ TEST_F(PathReportOf, RejectedHeadersAreNotReachable) {
   EXPECT_EQ(either.rejected[0].from, kTcp0);
 }
 
-TEST_F(PathReportOf, AStalledNextHopIsTold) {
+TEST_F(PathReportOf, ContainsAStalledNextHop) {
   site.add_net(kTcp0, 1);
   SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
   PeerPorts ports(16, 16, 16, 16);
@@ -325,7 +325,7 @@ TEST_F(PathReportOf, AStrangerOnOurNetHasNoPlaceYet) {
   EXPECT_FALSE(told.step->place.has_value());
 }
 
-TEST_F(PathReportOf, AStrangerHasWhatPoliciesWillGiveIt) {
+TEST_F(PathReportOf, AnUnknownPeerHasItsFuturePolicies) {
   site.add_net(kTcp0, 2);
   SitePeer& near = site.add_peer(true, {{kTcp0, 1}});
   SitePeer& preferred = site.add_peer(true, {{kTcp0, 1}});
@@ -350,7 +350,7 @@ TEST_F(PathReportOf, AStrangerHasWhatPoliciesWillGiveIt) {
                   text_of(Criterion::kPreferred)));
 }
 
-TEST_F(PathReportOf, NoWayAndTheWayToOurselves) {
+TEST_F(PathReportOf, UnreachableNodesAndThisNode) {
   site.add_net(kTcp0, 1);
   const PathReport none = report(Nid::any(), nid_on(kIb0, 1), nullptr);
   EXPECT_EQ(none.step.error(), Errc::kNoRoute);

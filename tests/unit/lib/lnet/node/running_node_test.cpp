@@ -131,7 +131,7 @@ TEST_P(RunningNode, InterfacesComeAndGoUnderTraffic) {
   }
 }
 
-TEST_P(RunningNode, AnInterfaceGoesWhateverFaultRulesHold) {
+TEST_P(RunningNode, AnInterfaceIsRemovedDespiteHeldMessages) {
   const Nid nid = Nid::of(NetType::kTcp, 0, 1);
   ASSERT_TRUE(node_->coordinator()
                   .add_fault({.kind = FaultKind::kDelay, .rate = 2, .latency_s = 1'000'000})

@@ -30,7 +30,7 @@ TEST_F(PeerDirectoryTest, TrafficMakesAPeerOfOneInterface) {
   EXPECT_EQ(count(Id::kPeers), 1U);
 }
 
-TEST_F(PeerDirectoryTest, AStrangersPeerPrefersTheInterfaceThatHeardIt) {
+TEST_F(PeerDirectoryTest, ANewPeerPrefersTheInterfaceThatReceivedItsMessage) {
   const Ni* heard = local_.view().nis[0];
   const auto made = directory_.create_by_traffic({tcp(1), PeerDemand::kStranger, heard}, now_);
   ASSERT_TRUE(made);
@@ -56,7 +56,7 @@ TEST_F(PeerDirectoryTest, NotEveryNidIsAPeers) {
   EXPECT_EQ(count(Id::kRefused), 2U);
 }
 
-TEST_F(PeerDirectoryTest, ViewsOfEverySizeListWhatWasAttachedInOrder) {
+TEST_F(PeerDirectoryTest, ViewsOfEverySizeListInterfacesInOrder) {
   PeerRecord& peer = **directory_.create(tcp(0), now_);
   std::vector<Nid> expected{tcp(0)};
   for (std::uint32_t n = 1; n < kNisMax; ++n) {
@@ -105,7 +105,7 @@ TEST_F(PeerDirectoryTest, AnInterfaceMovesToAnotherPeerAndStaysItself) {
   EXPECT_EQ(count(Id::kMoved), 1U);
 }
 
-TEST_F(PeerDirectoryTest, InterfacesKnowWhatConcernsEachMessage) {
+TEST_F(PeerDirectoryTest, InterfacesKnowTheFactsForEachMessage) {
   PeerNi* const ni = traffic(tcp(1));
   EXPECT_EQ(ni->traits.get(), kTraitAlone);
   PeerRecord& peer = record_of(*ni->peer.load());
@@ -134,7 +134,7 @@ TEST_F(PeerDirectoryTest, ADeletionUndoneBeforeCommitHasNoEffect) {
   EXPECT_TRUE(asked_.empty());
 }
 
-TEST_F(PeerDirectoryTest, ANumberComesBackOnlyWhenReadersAndHomeHaveLetGo) {
+TEST_F(PeerDirectoryTest, ANumberReturnsAfterReadersAndHomeReleasedIt) {
   homes_answer_ = false;
   PeerNi* ni = traffic(tcp(1));
   const auto number = ni->number;
@@ -210,7 +210,7 @@ TEST_F(PeerDirectoryTest, StrangersAreLimitedByTheSecondAndLeaveSomeRoom) {
   EXPECT_EQ(directory.create_by_traffic({tcp(3000)}, now_).error(), Errc::kNoMemory);
 }
 
-TEST_F(PeerDirectoryTest, AStrangerWhoWaitsForRoomKeepsItsTurn) {
+TEST_F(PeerDirectoryTest, AWaitingUnknownPeerKeepsItsTurn) {
   const Ni* heard = local_.view().nis[0];
   PeerLimits limits = small_limits();
   limits.strangers_per_second = 10;

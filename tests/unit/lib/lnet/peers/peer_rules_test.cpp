@@ -73,7 +73,7 @@ TEST_F(PeerRulesTest, APeerThatIsNotMultiRailHasOneNidOnANetwork) {
   EXPECT_EQ(configure(tcp(1), tcp(2, 5), false), 0);
 }
 
-TEST_F(PeerRulesTest, ConfiguringTakesOverWhatTrafficMade) {
+TEST_F(PeerRulesTest, ConfigurationTakesOverPeersMadeByTraffic) {
   PeerNi* ni = traffic(tcp(1));
   traffic(tcp(2));
   EXPECT_EQ(configure(tcp(1)), 0);
@@ -273,7 +273,7 @@ TEST_F(PeerRulesTest, BecomingMultiRailForgetsThePreferredInterface) {
   EXPECT_EQ(code(rules_.add_nid(peer_of(tcp(1)), tcp(3), 0)), -EPERM);
 }
 
-TEST_F(PeerRulesTest, WithItsNetworkGoWhatWasOnIt) {
+TEST_F(PeerRulesTest, ARemovedNetworkRemovesItsPeers) {
   ASSERT_EQ(configure(tcp(1)), 0);
   ASSERT_EQ(configure(tcp(1), tcp(1, 5)), 0);
   ASSERT_EQ(configure(tcp(2, 5)), 0);

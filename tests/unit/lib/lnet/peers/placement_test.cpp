@@ -67,7 +67,7 @@ TEST(Placement, BalancedIsEvenForEveryPatternOfAddresses) {
   }
 }
 
-TEST(Placement, BalancedFillsWhatHasBecomeFree) {
+TEST(Placement, BalancedFillsFreedPlaces) {
   BalancedPlacement placement(one_shard_each(4));
   const LocalNets local;
   const auto nids = tests::fabric_nids(AddressPattern::kDense, 80);
@@ -96,7 +96,7 @@ TEST(Placement, BalancedCountsTheShardsOfACptAndItsRestrictions) {
     EXPECT_EQ(placement.choose(nid, local.view()).cpt, 2);
 }
 
-TEST(Placement, EachRuleIsWhatItsNameSays) {
+TEST(Placement, EachRuleMatchesItsRelease) {
   const LocalNets local;
   const auto cpt = [&](PlacementRule rule, const char* text) {
     return make_placement(rule, one_shard_each(8))->choose(nid(text), local.view()).cpt;

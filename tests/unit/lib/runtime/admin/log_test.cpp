@@ -89,7 +89,7 @@ class StalledLog : public testing::Test {
   std::unique_ptr<Log> log_;
 };
 
-TEST_F(StalledLog, LinesThatNobodyReadsAreKeptAndThenDropped) {
+TEST_F(StalledLog, UnreadLinesAreKeptAndThenDropped) {
   const std::string text(1000, 'x');
   for (int i = 0; i < 2000; ++i)
     log_->write(kRouteDown, {text});

@@ -44,14 +44,14 @@ class OnceLogTest : public testing::Test {
 
 using Lines = std::vector<std::string>;
 
-TEST_F(OnceLogTest, TheSameOfTheSameIsSaidOnce) {
+TEST_F(OnceLogTest, TheSameCauseOfTheSameSourceIsLoggedOnce) {
   for (unsigned i = 0; i < 100; ++i)
     once->tell("10.0.0.1@tcp", "closed_bad_frame");
   once->sum_up();
   EXPECT_EQ(lines, (Lines{"event=bad_input from=10.0.0.1@tcp cause=closed_bad_frame"}));
 }
 
-TEST_F(OnceLogTest, AnotherCauseAndAnotherOneAreSaidToo) {
+TEST_F(OnceLogTest, OtherCausesAndSourcesAreLogged) {
   once->tell("10.0.0.1@tcp", "closed_bad_frame");
   once->tell("10.0.0.1@tcp", "closed_checksum");
   once->tell("10.0.0.2@tcp", "closed_bad_frame");

@@ -41,7 +41,7 @@ TEST(AccessSettings, RulesOfADocumentReplaceExistingOnes) {
   EXPECT_TRUE(reset_settings(kTwo, "f", *base)->lnet.access.empty());
 }
 
-TEST(AccessSettings, SayWhatIsWrongAndWhere) {
+TEST(AccessSettings, ReportErrorsWithTheirPlace) {
   const auto refused = [](std::string_view keys) {
     const auto read = read_settings("access: [{" + std::string(keys) + "}]", "f");
     return read ? "accepted" : read.error().list().front().summary();

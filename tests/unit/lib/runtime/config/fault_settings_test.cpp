@@ -44,7 +44,7 @@ TEST(FaultSettings, SurviveAnExportToTheByte) {
   EXPECT_TRUE(reset_settings(kTwo, "f", *read)->lnet.faults.empty());
 }
 
-TEST(FaultSettings, SayWhatIsWrongAndWhere) {
+TEST(FaultSettings, ReportErrorsWithTheirPlace) {
   const auto rule = [](std::string_view keys) {
     return refused("fault: [{source: '*', dest: '*', " + std::string(keys) + "}]");
   };

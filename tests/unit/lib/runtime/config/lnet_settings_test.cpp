@@ -115,7 +115,7 @@ std::string backup(const Settings& settings) {
   return text.substr(0, text.find("plnet:"));
 }
 
-TEST(LnetSettings, HoldWhatABackupOfLnetctlSays) {
+TEST(LnetSettings, HoldABackupOfLnetctl) {
   const Settings settings = add(site_text());
   const lnet::NodeConfig& config = settings.lnet;
   ASSERT_EQ(config.nets.size(), 2U);
@@ -144,7 +144,7 @@ TEST(LnetSettings, AreExportedAsLnetctlDoesAndTheSameAgain) {
   EXPECT_EQ(add(json), settings);
 }
 
-TEST(LnetSettings, AddToWhatIsThere) {
+TEST(LnetSettings, AddToExistingSettings) {
   const Settings site = add(site_text());
   const Settings more =
       add("net: [{net type: tcp, local NI(s): [{interfaces: {0: eth1}, tunables: {credits: 1}}]}]\n"
@@ -166,7 +166,7 @@ TEST(LnetSettings, AddToWhatIsThere) {
             "-> none (live)\n");
 }
 
-TEST(LnetSettings, TakeAwayWhatIsNamed) {
+TEST(LnetSettings, RemoveNamedSettings) {
   const Settings site = add(site_text());
   const auto without = del("net: [{net type: tcp}]", site);
   EXPECT_EQ(without.nets.size(), 1U);
@@ -237,7 +237,7 @@ TEST(LnetSettings, PassOverTheirOwnLoopback) {
   EXPECT_TRUE(del(itself, add(itself)).peers.empty());
 }
 
-TEST(LnetSettings, FindWhatStandsTwice) {
+TEST(LnetSettings, FindDuplicates) {
   EXPECT_EQ(bad("net:\n"
                 "  - net type: tcp\n"
                 "    local NI(s):\n"
@@ -263,7 +263,7 @@ TEST(LnetSettings, FindWhatStandsTwice) {
             "f:1:33: udsp[1]: duplicate policy");
 }
 
-TEST(LnetSettings, SayWhereAndWhatIsWrong) {
+TEST(LnetSettings, ReportErrorsWithTheirPlace) {
   EXPECT_EQ(bad("net: [{net typ: tcp}]").substr(0, 62),
             "f:1:8: unknown key 'net typ' in net[0], expected net type, ip2");
   EXPECT_EQ(bad("net: [{net type: tpc}]").substr(0, 27), "f:1:18: net[0].net type: co");
@@ -380,7 +380,7 @@ TEST(LnetReset, PassesOverRulesThatHaveBecomeNetworks) {
   EXPECT_EQ(del(kRules, others), others.lnet);
 }
 
-TEST(NamedItems, AreWhatShowAndExecLookAt) {
+TEST(NamedItems, SelectTheItemsOfShowAndExec) {
   const auto named = read_named(
       "ping: [{primary nid: 1.1.1.1@tcp, timeout: 500}]\n"
       "discover: [{primary nid: 1.1.1.2@tcp, force: 1}]\n"

@@ -93,7 +93,7 @@ TEST(ModuleOptions, AreQuotedAsPeopleQuoteThem) {
       << "an end of line within quotes ends an entry";
 }
 
-TEST(ModuleOptions, SayWhatHasNoEffect) {
+TEST(ModuleOptions, ReportOptionsWithoutEffect) {
   const ModuleOptions options = good(
       "alias lnet foo\n"
       "options ptlrpc x=1\n"
@@ -159,7 +159,7 @@ TEST(ModuleOptions, RouterCheckOptionsAreNumbersAndOldOnesHaveNoEffect) {
             "lnet.conf:1:14: auto_down: '2', expected a number from 0 to 1");
 }
 
-TEST(ModuleOptions, SayWhereAndWhatIsWrong) {
+TEST(ModuleOptions, ReportErrorsWithTheirPlace) {
   EXPECT_EQ(bad("options lnet netwrks=tcp"), "lnet.conf:1:14: module lnet has no option 'netwrks'");
   EXPECT_EQ(bad("# x\noptions lnet \\\n  lnet_retry_count=x"),
             "lnet.conf:3:3: lnet_retry_count: 'x', expected a number from 0 to 2147483647");
@@ -189,7 +189,7 @@ TEST(ModuleOptions, AGatewayOfItsOwnRoutesEnablesRouting) {
   EXPECT_TRUE(good(routes + " forwarding=enabled").config.routes_if_ours.empty());
 }
 
-TEST(ModuleOptions, LeaveWhatTheyDoNotNameAsItWas) {
+TEST(ModuleOptions, LeaveOtherSettingsUnchanged) {
   const auto base = good(
                         "options lnet networks=tcp(a) lnet_retry_count=1\n"
                         "options ksocklnd tos=1")

@@ -80,7 +80,7 @@ TEST(SampleFiles, TheReferencePageHasTheTableOfTheSchema) {
       << "put the output of lnet-router --print-reference into doc/configuration.md";
 }
 
-TEST(SampleFiles, AreValidAndSayWhatTheyPromise) {
+TEST(SampleFiles, AreValidAndMatchTheirComments) {
   const Settings by_hand = read_sample("config/cpt-list.yaml");
   ASSERT_EQ(by_hand.cpts.list.size(), 2U);
   EXPECT_EQ(by_hand.cpts.list[0].shards.size(), 4U);

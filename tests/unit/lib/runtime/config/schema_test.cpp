@@ -81,12 +81,12 @@ void expect_words_to_stay(std::span<const Key> keys, void* record) {
   }
 }
 
-TEST(Schema, EveryWordReachesItsEnumerator) {
+TEST(Schema, EveryWordMapsToItsEnumerator) {
   Document document;
   expect_words_to_stay(whole_schema().keys(), &document);
 }
 
-TEST(Schema, SaysWhatIsLive) {
+TEST(Schema, MarksLiveSettings) {
   std::set<std::string> live;
   for_each_key(whole_schema(), [&](const std::string& path, const Key& key) {
     const bool lnet = !path.starts_with("plnet");
@@ -99,7 +99,7 @@ TEST(Schema, SaysWhatIsLive) {
                                          "plnet.metrics.listen"}));
 }
 
-TEST(Schema, IgnoresWhatKernelExportsCarry) {
+TEST(Schema, IgnoresStatisticsOfKernelExports) {
   EXPECT_TRUE(is_ignored("", "statistics"));
   EXPECT_TRUE(is_ignored("net[3].local NI(s)[12]", "health stats"));
   EXPECT_TRUE(is_ignored("peer[0].peer ni[1]", "refcount"));

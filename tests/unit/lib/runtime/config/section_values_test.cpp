@@ -100,7 +100,7 @@ TEST(SettingsSection, IsReadWithThePlaceOfItsItems) {
             "plnet.trial.pace: 7 -> 9 (needs a restart)\n");
 }
 
-TEST(SettingsSection, TellsWhatItsCheckComplainsOf) {
+TEST(SettingsSection, ReportsErrorsOfItsCheck) {
   const auto read =
       read_settings(Schema(kSections), "plnet: {trial: {rings: [{}, {slots: 3}]}}", "f");
   ASSERT_FALSE(read.has_value());

@@ -100,7 +100,7 @@ TEST(ReadSettings, EmptyDocumentsGiveTheDefaults) {
     EXPECT_EQ(read_good(text), Settings{}) << text;
 }
 
-TEST(ReadSettings, AddingKeepsWhatIsNotNamed) {
+TEST(ReadSettings, AddingKeepsOtherSettings) {
   const Settings base = read_good(kEverything);
   Settings wanted = base;
   wanted.pollers.idle = IdlePolicy::kSleep;
@@ -208,7 +208,7 @@ TEST(ReadSettings, OptionsThatModulesDoNotHaveAreMistakes) {
   EXPECT_EQ(old.lnet.module_options.size(), 2U) << "as backups of earlier versions have it";
 }
 
-TEST(ReadSettings, UnknownKeysSayWhatWasMeant) {
+TEST(ReadSettings, UnknownKeysSuggestSimilarOnes) {
   EXPECT_EQ(read_bad("plnet:\n    polers:\n        idle: busy\n"),
             "f:2:5: unknown key 'polers' in plnet, expected cpts, pollers, memory, exchange, lnet, "
             "tcp, kfi, o2ib, selftest, log, metrics or module_options; did you mean 'pollers'?\n");

@@ -96,7 +96,7 @@ TEST(YamlDocument, RefusesTabsAsIndentation) {
             "f:2:1: tab character may not be used as indentation, expected spaces\n - b\n^");
 }
 
-TEST(YamlDocument, RefusesWhatAConfigurationDoesNotNeed) {
+TEST(YamlDocument, RefusesUnneededYamlFeatures) {
   EXPECT_EQ(parse_bad("a: &x 1\n"),
             "f:1:7: anchors (&name) are not supported, expected a value without one\n"
             "a: &x 1\n      ^");

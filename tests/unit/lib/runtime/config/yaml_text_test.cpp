@@ -27,7 +27,7 @@ TEST(ParseInteger, KnowsItsRange) {
   EXPECT_EQ(parse_integer("99999999999999999999"), std::unexpected(Errc::kOutOfRange));
 }
 
-TEST(ParseInteger, RefusesWhatIsNoNumber) {
+TEST(ParseInteger, RefusesInvalidNumbers) {
   for (const char* text : {"", "-", "+", "0x", "08", "1 ", " 1", "1e3", "1.0", "--1", "0x-1", "x",
                            "99999999999999999999z"}) {
     EXPECT_EQ(parse_integer(text), std::unexpected(Errc::kInvalid)) << text;

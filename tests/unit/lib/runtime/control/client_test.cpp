@@ -98,7 +98,7 @@ TEST_F(ClientTest, KnowsThatItWasClosedMeanwhile) {
   EXPECT_TRUE(client->was_closed());
 }
 
-TEST_F(ClientTest, SaysThatTheNodeHungUp) {
+TEST_F(ClientTest, ReportsAClosedConnection) {
   auto client = ControlClient::connect(options_.socket.path, clock_);
   ASSERT_TRUE(client);
   ASSERT_TRUE(client->call("echo", {{"text", "x"}}, 60s));

@@ -9,7 +9,7 @@
 namespace plnet::runtime {
 namespace {
 
-TEST(ParseRequest, TakesWhatTheProtocolSays) {
+TEST(ParseRequest, AcceptsValidRequests) {
   const auto request =
       parse_request(R"({"v":1,"id":7,"verb":"cpt show","args":{"level":2,"name":"ä"}})");
   ASSERT_TRUE(request);

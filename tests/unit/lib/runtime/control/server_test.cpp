@@ -111,7 +111,7 @@ TEST_F(ServerTest, ALineWithoutEndIsRefusedAndTheConnectionClosed) {
   EXPECT_EQ(server_->clients(), 0U);
 }
 
-TEST_F(ServerTest, AMegabyteIsTakenFromWhoMayChange) {
+TEST_F(ServerTest, AMegabyteIsAcceptedFromAdministrators) {
   start();
   const Descriptor client = connect();
   const std::string request = R"({"v":1,"id":2,"verb":"echo","args":{"text":")" +
@@ -166,7 +166,7 @@ TEST_F(ServerTest, AHalfClosedClientStillGetsItsAnswers) {
   EXPECT_EQ(server_->clients(), 0U);
 }
 
-TEST_F(ServerTest, LateAnswersAreBoundedAndMayFindNobody) {
+TEST_F(ServerTest, LateAnswersAreBoundedAndMayHaveNoReceiver) {
   start();
   auto client = connect();
   std::string requests;
@@ -303,7 +303,7 @@ TEST_F(ServerTest, AStrangerMayLookButNotChange) {
   EXPECT_NE(refused.find("user 4000000 has read access only"), std::string::npos) << refused;
 }
 
-TEST_F(ServerTest, TheKernelsWordAboutUsIsTaken) {
+TEST_F(ServerTest, PeerCredentialsDecide) {
   start();
   const auto client = connect();
   EXPECT_EQ(ask(client, "{\"v\":1,\"id\":3,\"verb\":\"change\"}\n"),
@@ -380,7 +380,7 @@ TEST_F(ServerTest, AClientWithoutANodeIsToldWhatToDo) {
   EXPECT_NE(refused.error().what.find("lnet-router"), std::string::npos);
 }
 
-TEST_F(ServerTest, AClientWithoutPermissionIsToldWhoseTheSocketIs) {
+TEST_F(ServerTest, AClientWithoutPermissionIsToldTheOwnerOfTheSocket) {
   options_.socket.mode = 0600;
   start();
   const pid_t child = ::fork();

@@ -146,7 +146,7 @@ TEST_F(VerbTableTest, SuccessfulChangesAreAudited) {
   EXPECT_EQ(audited, (std::vector<std::string>{"route del by 1000: net=tcp1"}));
 }
 
-TEST(ArgsText, IsOneLineWhateverTheArgumentsAre) {
+TEST(ArgsText, IsOneLineForAnyArguments) {
   EXPECT_EQ(args_text(nlohmann::json::object()), "");
   EXPECT_EQ(args_text({{"all", true}, {"hop", 1}, {"net", "tcp1"}, {"nid", {"a@tcp", "b@tcp"}}}),
             "all=true hop=1 net=tcp1 nid=a@tcp,b@tcp");

@@ -113,7 +113,7 @@ TEST(YamlPrinter, QuotedWhereAReaderWouldSeeSomethingElse) {
   }
 }
 
-TEST(YamlPrinter, EscapesWhatCannotStandOnALine) {
+TEST(YamlPrinter, EscapesControlCharacters) {
   EXPECT_EQ(yaml_scalar("say \"hi\": x"), "\"say \\\"hi\\\": x\"");
   EXPECT_EQ(yaml_scalar("a\nb\tc\\ d\n"), "\"a\\nb\\tc\\\\ d\\n\"");
   EXPECT_EQ(yaml_scalar(std::string("\x01\xff", 2)), "\"\\x01\\xff\"");

@@ -44,7 +44,7 @@ TEST(CptPattern, RangesWithTheirColumns) {
   EXPECT_TRUE(pattern->groups[2].ranges[0].everything);
 }
 
-TEST(CptPattern, RefusesWithColumnAndWhatWasExpected) {
+TEST(CptPattern, RefusesWithColumnAndExpectation) {
   EXPECT_EQ(
       refusal("M"),
       "pattern \"M\": column 1: expected 'N', 'X', 'C' or the number of a partition, found 'M'");

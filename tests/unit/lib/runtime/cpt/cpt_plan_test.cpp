@@ -57,7 +57,7 @@ TEST(CptPlanAuto, LeavesOneCoreOfEachLargeNodeToTheSystem) {
   EXPECT_TRUE(plan.warnings.empty());
 }
 
-TEST(CptPlan, WarnsOfWhatThisWayDoesNotLookAt) {
+TEST(CptPlan, WarnsOfSettingsThatTheMethodIgnores) {
   const Topology two = machine("pack:1 [numa] core:2 pu:1");
   const auto told = [&](const CptPlanRequest& request) {
     return warning_of(planned(request, two), Kind::kNoEffect);
@@ -74,7 +74,7 @@ TEST(CptPlan, WarnsOfWhatThisWayDoesNotLookAt) {
   EXPECT_EQ(told({.by = By::kPartitions, .partitions = 1, .shards_per_cpt = 1}), "");
 }
 
-TEST(CptPlan, AnErrorSaysWhereTheEntryStands) {
+TEST(CptPlan, AnErrorNamesThePlaceOfTheEntry) {
   const Topology two = machine("pack:1 [numa] core:2 pu:1");
   CptPlanRequest request = list_of({{.shards = {{.cpu = 0}, {.cpu = 9}}}});
   EXPECT_TRUE(refusal(request, two).starts_with("cpt 0 shard 1: cpu 9: ")) << refusal(request, two);
@@ -229,7 +229,7 @@ TEST(CptPlan, FewerCpusThanShardsAskedFor) {
   EXPECT_EQ(warning_of(plan, Kind::kFewerCpus), "cpt 0: 2 CPUs, so 2 shards instead of 3");
 }
 
-TEST(CptPlan, TooManyShardsNamesAWayOut) {
+TEST(CptPlan, TooManyShardsSuggestsASolution) {
   EXPECT_EQ(refusal({.by = By::kNumaNode}, machine("numa:4 core:80 pu:1")),
             "320 shards, at most 256 are possible; shards_per_cpt: 64 would do");
 }

@@ -97,7 +97,7 @@ TEST(KernelLayout, SplitGoesPackageByPackageWithinANode) {
             (Partitions{{0, 2, 4}, {1, 3, 5}, {6, 7}}));
 }
 
-TEST(KernelLayout, EveryCpuLandsInOnePartitionWhateverTheNumber) {
+TEST(KernelLayout, EveryCpuIsInOnePartitionForAnyNumber) {
   for (const char* description : {machines::kTwoPackages, machines::kInterleaved, machines::kSmt4,
                                   "numa:3 core:5 pu:2", "core:7 pu:1"}) {
     const Topology topology = machine(description);
@@ -218,7 +218,7 @@ TEST(KernelLayout, ExclusionThatLeavesNothing) {
             "pattern \"N C[9]\": column 5: cpu 9 is over the highest here, 2");
 }
 
-TEST(KernelLayout, SaysWhereTheKernelWouldDoOtherwise) {
+TEST(KernelLayout, ReportsDifferencesFromTheKernel) {
   const auto bare = apply("core:16 pu:1", "X[0]");
   ASSERT_TRUE(bare);
   EXPECT_EQ(bare->partitions.size(), 8U);

@@ -10,7 +10,7 @@ namespace {
 
 using Numbers = std::vector<unsigned>;
 
-TEST(NumberList, ReadsWhatPeopleWrite) {
+TEST(NumberList, ReadsCommonNotations) {
   EXPECT_EQ(parse_number_list("", 7).value(), Numbers{});
   EXPECT_EQ(parse_number_list(" ", 7).value(), Numbers{});
   EXPECT_EQ(parse_number_list("3", 7).value(), Numbers{3});

@@ -38,7 +38,7 @@ TEST(PlanReport, DrawsTheMachineWithThePlan) {
       "not ours\n");
 }
 
-TEST(PlanReport, DrawsWhatIsNotOursAndNodesWithoutCpus) {
+TEST(PlanReport, DrawsForeignCpusAndNodesWithoutCpus) {
   const Topology odd = machines::asymmetric_machine();
   const auto plan = plan_cpts({}, odd);
   ASSERT_TRUE(plan);

@@ -46,7 +46,7 @@ TEST(Topology, DistancesFallBackToLinuxDefaults) {
   EXPECT_EQ(two.distance_between(0, 7), kRemoteDistance);
 }
 
-TEST(Topology, CoreNumbersCountOverTheMachineWhateverCpusAreCalled) {
+TEST(Topology, CoreNumbersAreUniqueOnTheMachine) {
   const Topology mixed = machine(machines::kInterleaved);
   ASSERT_EQ(mixed.threads.size(), 16U);
   const HardwareThread* zero = mixed.find_cpu(0);
@@ -106,7 +106,7 @@ TEST(Topology, ThisMachineHasCpusThatWeMayUse) {
   EXPECT_FALSE(here->nodes.empty());
 }
 
-TEST(Topology, RefusalsSayWhatWasExpected) {
+TEST(Topology, RefusalsNameTheExpectation) {
   const auto refusal = [](const MachineSource& source) {
     const auto read = read_topology(source);
     return read ? std::string("accepted") : read.error().what;

@@ -205,7 +205,7 @@ TEST(CpuClaims, LocksAreFoundByTheirFile) {
   EXPECT_TRUE(locks_of(kText, makedev(0, 0x19), 99).empty());
 }
 
-TEST(CpuClaims, AMissingDirectoryIsSaid) {
+TEST(CpuClaims, AMissingDirectoryIsReported) {
   CpuClaims claims("/nonexistent-plnet", "a");
   const auto refused = claims.claim(0, ClaimMode::kShared);
   ASSERT_FALSE(refused);

@@ -91,7 +91,7 @@ TEST(HostCheck, UnusedRequirementsAreNotChecked) {
   EXPECT_TRUE(check_host(facts, modest).empty());
 }
 
-TEST(HostCheck, ThePortOfTheKernelsLNetNamesTheWayOut) {
+TEST(HostCheck, AConflictWithTheKernelsPortSuggestsASolution) {
   HostFacts facts = good_facts();
   facts.listening_ports = {988};
   facts.kernel_lnet = true;
@@ -202,7 +202,7 @@ TEST(HostFacts, AnEmptyOrBrokenTreeIsNoFailure) {
   EXPECT_EQ(facts.available_memory, 0U);
 }
 
-TEST(HostFacts, ANodeGivesWhatIsFreeAndHalfOfWhatFilesAreCachedIn) {
+TEST(HostFacts, ANodeOffersFreeMemoryAndHalfOfTheFileCache) {
   const TempDir root;
   root.write("proc/meminfo", "MemAvailable:    5000 kB\n");
   root.write("sys/devices/system/node/node1/meminfo",
@@ -214,7 +214,7 @@ TEST(HostFacts, ANodeGivesWhatIsFreeAndHalfOfWhatFilesAreCachedIn) {
   EXPECT_EQ(available_memory_on({}, 0), 0U);
 }
 
-TEST(HostFacts, TheControlGroupsAroundUsLimitWhatThereIs) {
+TEST(HostFacts, ControlGroupsLimitTheMemory) {
   const TempDir root;
   root.write("proc/meminfo", "MemAvailable:    5000 kB\n");
   root.write("proc/self/cgroup", "1:name=systemd:/x\n0::/outer/inner\n");

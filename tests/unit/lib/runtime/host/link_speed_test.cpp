@@ -6,7 +6,7 @@
 namespace plnet::runtime {
 namespace {
 
-TEST(LinkSpeed, IsUnknownOfWhatIsNotThere) {
+TEST(LinkSpeed, IsUnknownForMissingInterfaces) {
   EXPECT_EQ(link_speed_mbps(""), 0U);
   EXPECT_EQ(link_speed_mbps("no-such-link0"), 0U);
   EXPECT_EQ(link_speed_mbps(std::string(100, 'x')), 0U);

@@ -113,7 +113,7 @@ Seen seen(const Answers& answers, bool all) {
 
 constexpr unsigned kRuns = IFF_UP | IFF_RUNNING;
 
-TEST(LocalAddresses, TemporaryOnesAreForNobodyToBeKnownBy) {
+TEST(LocalAddresses, TemporaryAddressesAreNotUsed) {
   Answers told;
   told.v6(2, v6(1), IFA_F_TEMPORARY);
   told.v6(2, v6(2), IFA_F_MANAGETEMPADDR);
@@ -171,7 +171,7 @@ TEST(LocalAddresses, IPv4FlagsAreIgnoredAndLabelsAreNames) {
   EXPECT_FALSE(addresses[1].up || addresses[1].running);
 }
 
-TEST(LocalAddresses, LoopbackLinkLocalAndWhatHasNoInterfaceAreLeftOut) {
+TEST(LocalAddresses, LoopbackLinkLocalAndUnassignedAddressesAreOmitted) {
   Answers told;
   told.v6(1, v6(1));
   told.v6(2, v6(2, 0xfe));

@@ -29,7 +29,7 @@ TEST(ArenaMemory, EveryByteIsThere) {
   EXPECT_NE(memory.lines()[0].find("node 0"), std::string::npos);
 }
 
-TEST(ArenaMemory, FallsBackToSmallPagesAndCountsWhatItGot) {
+TEST(ArenaMemory, FallsBackToSmallPagesAndCountsThem) {
   ArenaTable table;
   ArenaMemory memory;
   const auto id = memory.add(table, {.bytes = ArenaMemory::kHugePage});

@@ -25,7 +25,7 @@ lnet::ConnectionReport control_connection() {
   return report;
 }
 
-TEST(ConnectionReport, SaysAtLevel0WhatConnListSays) {
+TEST(ConnectionReport, MatchesConnListAtLevel0) {
   EXPECT_EQ(print_yaml(connections_to_json(std::array{control_connection()}, 0)),
             "conn:\n"
             "    - nid: 10.0.0.2@tcp\n"
@@ -41,7 +41,7 @@ TEST(ConnectionReport, SaysAtLevel0WhatConnListSays) {
             "      nagle: False\n");
 }
 
-TEST(ConnectionReport, SaysAtLevel1WhatWeAndTcpCounted) {
+TEST(ConnectionReport, ContainsOurAndTcpCountersAtLevel1) {
   auto report = control_connection();
   report.by_us = true;
   report.protocol = 3;
@@ -90,7 +90,7 @@ lnet::ConnectionPeerReport peer() {
   return report;
 }
 
-TEST(ConnectionPeerReport, SaysAtLevel0WhatPeerListSays) {
+TEST(ConnectionPeerReport, MatchesPeerListAtLevel0) {
   EXPECT_EQ(print_yaml(connection_peers_to_json(std::array{peer()}, 0)),
             "conn peer:\n"
             "    - nid: 10.0.0.2@tcp\n"
@@ -103,7 +103,7 @@ TEST(ConnectionPeerReport, SaysAtLevel0WhatPeerListSays) {
             "      connections: 3\n");
 }
 
-TEST(ConnectionPeerReport, SaysAtLevel1WhatItWaitsFor) {
+TEST(ConnectionPeerReport, ContainsItsWaitsAtLevel1) {
   auto report = peer();
   const Json item = connection_peers_to_json(std::array{report}, 1)["conn peer"][0];
   EXPECT_EQ(item["by type"].dump(), R"({"C":1,"I":2,"O":0})");

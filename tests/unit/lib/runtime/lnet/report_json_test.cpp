@@ -201,7 +201,7 @@ TEST(PingReport, ABurstHasItsFigures) {
             "round trip usec:\n    min: 20\n    average: 30\n    max: 40\n");
 }
 
-TEST(PingReport, ListsWhoAnswered) {
+TEST(PingReport, ListsAnsweringNodes) {
   const std::vector<lnet::PingReport> reports{
       {nid("192.168.1.10@tcp"),
        lnet::RemoteNode{nid("192.168.1.10@tcp"), true, {nid("192.168.1.10@tcp"), nid("5@kfi")}}},
@@ -220,7 +220,7 @@ TEST(PingReport, ListsWhoAnswered) {
             "        - nid: 192.168.1.12@tcp\n");
 }
 
-TEST(RoutingReport, SaysWhatStarves) {
+TEST(RoutingReport, ContainsStarvingPools) {
   lnet::RoutingReport routing;
   EXPECT_EQ(routing_to_json(routing)["routing"].size(), 1U);
   routing.starving = {{.of = "ni_credits", .shard = 2, .waited = 7, .most = "", .more = "more"}};

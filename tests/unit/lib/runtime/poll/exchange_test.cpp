@@ -187,7 +187,7 @@ TEST(Exchange, FiguresStartAgainAndGiveRates) {
   EXPECT_EQ(hop_rates(after, after, Duration::zero())[0], 0);
 }
 
-TEST(Exchange, RefusesWhatItHasNoTokensFor) {
+TEST(Exchange, RefusesOrdersBeyondItsTokens) {
   HandNode node(4);
   const unsigned most = Exchange::kTokensPerShard / 3;
   EXPECT_TRUE(node.exchange->validate({.in_flight = most}));

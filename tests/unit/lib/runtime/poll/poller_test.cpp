@@ -267,7 +267,7 @@ TEST_F(PollerTest, ADeadlineBoundsTheSleep) {
   EXPECT_EQ(count(PollerCounter::kSleeps), 1U);
 }
 
-TEST_F(PollerTest, ADeviceThatCanWakeNobodyMakesItNap) {
+TEST_F(PollerTest, ADeviceWithoutWakeUpLimitsTheSleep) {
   FakeDevice device;
   device.by_doorbell = false;
   ASSERT_TRUE(poller_.add_owner(device));

@@ -80,7 +80,7 @@ TEST(PollerThreads, NoWakeUpIsLost) {
 }
 
 // A sleeping shard is offline: retired objects are reclaimed although it does not turn.
-TEST(PollerThreads, ASleeperHoldsUpNoGracePeriod) {
+TEST(PollerThreads, ASleeperDoesNotDelayGracePeriods) {
   const TscClock clock;
   Qsbr qsbr(1, 1);
   const auto reader = qsbr.register_reader();

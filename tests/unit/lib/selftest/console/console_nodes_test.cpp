@@ -202,7 +202,7 @@ TEST_P(ConsoleNodesTest, PingsKeepSessionsAliveAsLongAsTheConsoleLives) {
     EXPECT_FALSE(has_session(node));
 }
 
-TEST_P(ConsoleNodesTest, ASessionThatNobodyUsesLeavesNoneBehind) {
+TEST_P(ConsoleNodesTest, AnUnusedSessionEndsOnAllNodes) {
   EXPECT_EQ(add("g", {1, 2, 3}).succeeded(), 3U);
   pass(seconds(301));
   EXPECT_FALSE(console.session().has_value());

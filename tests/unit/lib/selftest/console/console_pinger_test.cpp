@@ -98,7 +98,7 @@ TEST_F(PingerTest, AConsoleMayGoWithEverythingUnderWay) {
   EXPECT_EQ(told.times(), 0U);
 }
 
-TEST_F(PingerTest, AConsoleThatIsClosedTellsNobody) {
+TEST_F(PingerTest, AClosedConsoleSendsNothing) {
   (void)begin();
   (void)add("g", 1, 1);
   Told told;
@@ -117,7 +117,7 @@ TEST_F(PingerTest, AConsoleThatIsClosedTellsNobody) {
 
 // --- Expiry ---
 
-TEST_F(PingerTest, ASessionThatNobodyUsesEnds) {
+TEST_F(PingerTest, AnUnusedSessionEnds) {
   NewSession session = plain_session();
   session.timeout_s = 60;
   (void)begin(session);

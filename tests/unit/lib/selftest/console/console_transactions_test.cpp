@@ -125,7 +125,7 @@ TEST_F(FewRpcsTest, NodesThatWereNotAskedAreNotDown) {
 
 // --- Features ---
 
-TEST_F(TransactionsTest, TheFirstAnswerSaysWhatTheSessionCan) {
+TEST_F(TransactionsTest, TheFirstAnswerSetsTheFeatures) {
   (void)begin();
   crowd.node(2).features_known = 0;
   auto result = add("g", 1, 3);
@@ -144,7 +144,7 @@ TEST_F(TransactionsTest, TheFirstAnswerSaysWhatTheSessionCan) {
   EXPECT_EQ(crowd.node(1).heard.back().received.header.features, 0U);
 }
 
-TEST_F(TransactionsTest, ASessionOfOldByWish) {
+TEST_F(TransactionsTest, AnOldSessionOnRequest) {
   NewSession session = plain_session();
   session.features = 0;
   (void)begin(session);
@@ -152,7 +152,7 @@ TEST_F(TransactionsTest, ASessionOfOldByWish) {
   EXPECT_EQ(console->session()->features, 0U);
 }
 
-TEST_F(TransactionsTest, FeaturesThatNobodyKnows) {
+TEST_F(TransactionsTest, UnknownFeatures) {
   (void)begin();
   crowd.node(1).instead = [this](const Message&) {
     return bytes_of(3, MakeSessionReply{.session = console->session()->id, .timeout_s = 10});

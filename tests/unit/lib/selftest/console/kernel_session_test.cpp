@@ -71,7 +71,7 @@ class KernelSessionTest : public testing::Test, public CrowdSite {
   }
 };
 
-TEST_F(KernelSessionTest, WordForWord) {
+TEST_F(KernelSessionTest, ByteForByte) {
   (void)begin({.name = "x", .nid = lnet::from_nid64(0x0002'0000'0a63'000b)});
   EXPECT_EQ(console->session()->id.stamp, 0xda4e);
   EXPECT_TRUE(console->add_batch("b").has_value());

@@ -137,7 +137,7 @@ TEST_F(O2ibDoorsTest, TheOlderOfTwoNisWithOneNidCloses) {
   doors.close(nid("10.0.0.1@o2ib"));
 }
 
-TEST_F(O2ibDoorsTest, APortThatIsTakenIsToldWithTheNextStep) {
+TEST_F(O2ibDoorsTest, AUsedPortIsReportedWithTheNextStep) {
   wire.listen_fails = Errc::kBusy;
   const auto busy = doors.open(adapter, door_ni("10.0.0.1@o2ib"));
   ASSERT_FALSE(busy);

@@ -45,7 +45,7 @@ TEST(O2ibReports, AConnectionHasItsQueuePairAndNoSocket) {
   EXPECT_FALSE(runtime::connections_to_json({&report, 1}, 0)["conn"][0].contains("queue pair"));
 }
 
-TEST(O2ibReports, APeerSaysHowItIsConnected) {
+TEST(O2ibReports, APeerShowsItsConnections) {
   o2iblnd::PeerFacts peer{.nid = kPeer, .version = 0x12, .incarnation = 77};
   EXPECT_EQ(peer_report(peer).state, "idle");
   peer.reconnecting = 1;

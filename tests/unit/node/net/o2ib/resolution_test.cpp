@@ -122,7 +122,7 @@ TEST_F(O2ibResolution, AnNiWhoseDeviceHasGoneIsStillResolved) {
   EXPECT_TRUE(rules->complete(ni, std::chrono::seconds(50), setup));
 }
 
-TEST_F(O2ibResolution, ADeviceThatWasRemovedIsToldOnceAndReplacedByTheNextOne) {
+TEST_F(O2ibResolution, ARemovedDeviceIsReportedOnceAndReplaced) {
   system.add_rxe("rxe0", "eth1");
   O2ibHost host = make_host();
   const auto rules = host.rules();

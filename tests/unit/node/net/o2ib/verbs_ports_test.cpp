@@ -62,7 +62,7 @@ TEST(VerbsPorts, MissingPortsAreNone) {
   EXPECT_TRUE(verbs_ports(FakeSysfs().root()).empty());
 }
 
-TEST(VerbsPorts, AMissingOneIsToldWithTheNextStep) {
+TEST(VerbsPorts, AMissingPortIsReportedWithTheNextStep) {
   const FakeSysfs system;
   EXPECT_NE(no_verbs_device("eth0", {}).find("rdma link add rxe0 type rxe netdev eth0"),
             std::string::npos);

@@ -22,7 +22,7 @@ Complaint of_peer(std::string_view cause) {
   return {.nid = kPeer, .address = {}, .cause = cause};
 }
 
-TEST(TcpComplaints, AreOfANidOrElseOfAnAddressWhateverItsPort) {
+TEST(TcpComplaints, NameANidOrAnAddressWithoutPort) {
   EXPECT_EQ(culprit_of(of_peer("x")), "10.0.0.1@tcp");
   Complaint stranger{.nid = lnet::Nid::any(), .address = socket_address(kPeer), .cause = "x"};
   stranger.address.port = 4711;
@@ -31,7 +31,7 @@ TEST(TcpComplaints, AreOfANidOrElseOfAnAddressWhateverItsPort) {
   EXPECT_EQ(culprit_of(stranger), "[fd88::]");
 }
 
-TEST(TcpComplaints, AreSaidOnceInTheLogAndCountedEachTime) {
+TEST(TcpComplaints, AreLoggedOnceAndCountedEachTime) {
   std::vector<std::string> lines;
   ManualClock clock;
   const runtime::SystemWallClock wall_clock;

@@ -102,7 +102,7 @@ TEST_P(TcpNodes, AnswerAgainAfterARestart) {
   EXPECT_TRUE(run([&] { return ping(0, nid_of(2)).has_value(); }));
 }
 
-TEST_P(TcpNodes, CloseWhatAnInterfaceHadWhenItGoes) {
+TEST_P(TcpNodes, CloseTheConnectionsOfARemovedInterface) {
   for (const unsigned index : {0U, 1U}) {
     make(index);
     add(index);
@@ -119,7 +119,7 @@ TEST_P(TcpNodes, CloseWhatAnInterfaceHadWhenItGoes) {
   EXPECT_TRUE(run([&] { return ping(0, nid_of(2)).has_value(); }));
 }
 
-TEST_P(TcpNodes, NameThePortThatSomebodyElseHas) {
+TEST_P(TcpNodes, NameAUsedPort) {
   make(0);
   make(1);
   add(0);
@@ -132,7 +132,7 @@ TEST_P(TcpNodes, NameThePortThatSomebodyElseHas) {
 
 // Every system refuses it, since the budget is a number of 16 bits; the refusal shows that the
 // option was set.
-TEST(TcpHostSockets, AreAskedToBePolledAsTheNodeIsTold) {
+TEST(TcpHostSockets, HaveTheBusyPollOptionsOfTheNode) {
   const auto tcp = std::move(TcpHost::create({.shards = 1,
                                               .options = options_of_test(),
                                               .streams_max = 8,

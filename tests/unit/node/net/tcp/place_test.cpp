@@ -55,13 +55,13 @@ TEST_F(TcpPlaceAlone, ClosesAConnectionWhoseInterfaceHasGone) {
   EXPECT_TRUE(is_closed(other_end));
 }
 
-TEST_F(TcpPlaceAlone, ClosesWhatIsStillOnItsWayWhenItGoes) {
+TEST_F(TcpPlaceAlone, ClosesConnectionsInTransitAtItsEnd) {
   const int other_end = bring_one();
   place.reset();
   EXPECT_TRUE(is_closed(other_end));
 }
 
-TEST_F(TcpPlaceAlone, SaysWhenItHasNoRoom) {
+TEST_F(TcpPlaceAlone, ReportsMissingRoom) {
   for (std::size_t i = 0; i < TcpPlace::kArrivalsMax; ++i) {
     ASSERT_TRUE(place->inbox().has_room());
     place->inbox().bring({});
