@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the stages of ./check, keeps each to its budget, counts test cases.
-
-A test case counts once, however many builds it runs in: it failed if it failed anywhere, passed if it
-passed somewhere, and was skipped if it ran nowhere.
-"""
+"""Runs the stages of ./check, compares each with its budget, and counts test cases. A test case counts once over all builds:
+it failed if it failed in any build, passed if it passed in one, and was skipped if it ran in none."""
 import argparse
 import itertools
 import os
@@ -18,21 +15,21 @@ from check_lib import fair_share, machine, tidy  # noqa: E402
 from check_lib.results import Tally  # noqa: E402
 from check_lib.trees import ROOT, UNITY, Tree  # noqa: E402
 
-# End-to-end cases mostly wait, each file of them in a network namespace of its own.
+# End-to-end cases mostly wait; each file of cases runs in its own network namespace.
 E2E_PROCESSES = 2 * (os.cpu_count() or 2)
 
-# The product that the end-to-end cases run, and tests that sanitizers disturb.
+# The product for the end-to-end cases, and tests that sanitizers disturb.
 GCC = Tree("gcc", "g++", *UNITY, "-Doptimization=1")
 # Tests are compiled without machine code: the gate runs them as clang compiles them.
 GCC_TESTS = Tree("gcc-tests", "g++", *UNITY, "-Doptimization=1", "-Dcpp_args=-flto -fno-fat-lto-objects")
-# Unit tests, fuzz targets, and clang's opinion of everything.
+# Unit tests, fuzz targets, and clang's warnings for everything.
 ASAN = Tree("asan", "clang++-19", *UNITY, "-Dfuzzers=true", "-Db_sanitize=address,undefined", "-Db_lundef=false",
             "-Dbuildtype=debugoptimized", "-Doptimization=1",
             "-Dcpp_args=-DPLNET_DEBUG_CHECKS -D_GLIBCXX_ASSERTIONS -fno-sanitize-recover=all -g1 "  # -g1: lines, not variables
             f"-fsanitize-ignorelist={ROOT}/scripts/check_lib/not_instrumented.txt")
 TSAN = Tree("tsan", "clang++-19", *UNITY, "-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
-            "-Doptimization=0", "-Dbenchmarks=false", "-Dcpp_args=-g1")  # runs for seconds, compiles for minutes
-# Each source by itself: the product as users get it, tests and benchmarks as quickly as can be.
+            "-Doptimization=0", "-Dbenchmarks=false", "-Dcpp_args=-g1")  # compiles longer than it runs
+# Each source alone: the product as users build it, tests and benchmarks with the fastest settings.
 ALONE = Tree("alone", "g++", "-Dtests=false", "-Dbenchmarks=false")
 ALONE_TESTS = Tree("alone-tests", "g++", "-Doptimization=0")
 # Only generated headers are built here: clang-tidy reads the commands.
@@ -52,7 +49,7 @@ class Job:
         self.tree.build_ahead(self.targets(self.tree))
 
     def run(self, tally, then):
-        """`then`, the next job, is built ahead while tests run: they leave CPUs idle."""
+        """Builds `then`, the next job, ahead while tests run, since they leave CPUs idle."""
         if self.built and not self.tree.build(tally, self.built, self.targets(self.tree)):
             return
         if then is not None:
@@ -63,7 +60,7 @@ class Job:
 
 class SearchJob(Job):
     def run(self, tally, then):
-        """Fixed runs from a fixed seed begin with the corpus alone."""
+        """Fixed runs use a fixed seed and begin with the corpus alone."""
         for leftover in self.tree.path.glob("tests/fuzz/*.runs"):
             shutil.rmtree(leftover)
         super().run(tally, then)
@@ -92,7 +89,7 @@ def product(tree):
 
 
 def product_and_guests(tree):
-    """Also the test that end-to-end cases run in guests."""
+    """Also builds the test that end-to-end cases run in guests."""
     return tree.targets(*PRODUCT, "tests/unit/drivers/mlx")
 
 
@@ -136,7 +133,7 @@ STAGES = [
     Stage("search", 12, "fuzz targets search from their corpora", SearchJob(ASAN, "fuzz targets", programs_of("search"), ["search"]),
           gate=False),
     Stage("soak", 20, "two routers under traffic and faults, for minutes; o2ib nodes in emulated guests", end_to_end("soak"), gate=False),
-    # Not beside the soak: it is CPU time that is measured, and an emulated machine is slow enough by itself.
+    # Not beside the soak: it measures CPU time, and an emulated machine is slow already.
     Stage("pin", 15, "lnet-pin finds a planted effect here and in a guest with two NUMA nodes; CPU time of its harness",
           Job(GCC, "programs", product, ["pin"], processes=1), gate=False),
 ]
@@ -168,7 +165,7 @@ def chosen(arguments):
 
 
 class Took:
-    """What a stage took, of its budget."""
+    """The duration of a stage, and its budget."""
 
     def __init__(self, stage, watch, cases):
         self.stage, self.cases = stage, cases
@@ -191,7 +188,7 @@ def run_stage(stage, then, tally):
 
 
 def hold_to_budgets(took, tally):
-    """A stage that is late fails, if the machine was quiet. Budgets are stretched for machines that compile more slowly."""
+    """A late stage fails if the machine was quiet. Budgets are extended on machines that compile more slowly."""
     slowness = machine.slowness()
     print(f"this machine compiles {slowness:.2f} times as long as the one that budgets are for")
     for each in took:
@@ -206,7 +203,7 @@ def main():
         for stage in STAGES:
             print(f"{stage.name:8} {stage.budget_min:3} min  {'gate' if stage.gate else '--all':5}  {stage.what}")
         return 0
-    # Builds beside a stage end with this program.
+    # Background builds end with this program.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if arguments.quick:
         os.environ["PLNET_FEW_SEEDS"] = "1"  # tests/mocks/seeds.hpp

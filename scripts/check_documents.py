@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the hand-written documents: the length of paragraphs and of doc/performance.md, and that links lead somewhere.
-
-A list item, a cell of a table and a text without blank lines is a paragraph each. Code blocks are not checked.
-"""
+"""Checks the hand-written documents: the length of paragraphs and of doc/performance.md, and the targets of links. List
+items, table cells and texts without blank lines count as paragraphs. Code blocks are not checked."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORDS_MAX = 80  # of a paragraph
-DOCUMENT_WORDS_MAX = {"doc/performance.md": 2500}  # figures stand in tables; a narrative belongs in commit messages
+DOCUMENT_WORDS_MAX = {"doc/performance.md": 2500}  # figures belong in tables, narratives in commit
+                                                   # messages
 ITEM = re.compile(r"([-*+]|\d+\.)\s")
 CELL_BORDER = re.compile(r"(?<!\\)\|")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -22,7 +21,7 @@ def words_of(text):
 
 
 def without_code(text):
-    """The lines of a document with their numbers; those of code blocks are empty."""
+    """The lines of a document with their numbers; lines of code blocks are empty."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         is_fence = line.lstrip().startswith("```")
@@ -47,7 +46,7 @@ def paragraphs_of(text):
 
 
 def anchors_of(text):
-    """The anchors of headings as GitHub forms them."""
+    """The anchors of headings as GitHub generates them."""
     headings = (HEADING.match(line) for _, line in without_code(text))
     return {re.sub(r"[^\w\- ]", "", match[1].lower()).replace(" ", "-") for match in headings if match}
 

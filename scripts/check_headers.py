@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every header compiles alone: a file that includes it first, and nothing else, is valid C++.
-
-Those that some source file includes first the build has compiled so; the others are compiled here.
-"""
+"""Every header compiles alone: a file that includes only this header is valid C++. The build has checked the headers that a
+source includes first; this script compiles the others."""
 import concurrent.futures
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrows go down: holds every #include of the tree to the layers of doc/architecture.md."""
+"""Checks every #include of the tree against the layers of doc/architecture.md: dependencies point downwards."""
 import pathlib
 import re
 import subprocess
@@ -8,7 +8,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# room -> rooms that it may include, besides itself. The longest matching prefix is a file's room.
+# room -> further rooms that it may include. The longest matching prefix determines the room of a
+# file.
 RULES = {
     "lib/base": [],
     "lib/lnet": ["lib/base"],
@@ -16,7 +17,8 @@ RULES = {
     "lib/o2iblnd": ["lib/lnet", "lib/base"],
     "lib/kfilnd": ["lib/lnet", "lib/base"],
     "lib/selftest": ["lib/lnet", "lib/base"],
-    # A dissector reads the wire of what LNet carries and of what carries it: their one decoder, and nothing else of them.
+    # A dissector reads the wire format of LNet and of its transports: the decoders, and nothing
+    # else of them.
     "lib/trace": ["lib/lnet", "lib/base", "lib/selftest/srpc_wire.hpp", "lib/selftest/srpc_tests.hpp",
                   "lib/selftest/srpc_codec.hpp", "lib/socklnd/wire.hpp", "lib/o2iblnd/wire.hpp"],
     "lib/runtime/cpt": ["lib/base"],
@@ -30,7 +32,7 @@ RULES = {
     "lib/runtime/control": ["lib/runtime/verbs", "lib/runtime/admin", "lib/base"],
     "lib/runtime/trace": ["lib/trace", "lib/base"],
     "lib/runtime/host": ["lib/runtime/cpt", "lib/runtime/poll", "lib/base"],
-    # A driver sees the interface of the LND that it serves, and lib/base.
+    # A driver may use the interface of its LND, and lib/base.
     "drivers/net/null": ["lib/lnet", "lib/base"],
     "drivers/net/fault": ["lib/lnet", "lib/base", "lib/socklnd/byte_stream.hpp",
                           "lib/o2iblnd/queue_pair.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
@@ -40,14 +42,16 @@ RULES = {
     "drivers/net/mlx": ["lib/base", "lib/o2iblnd/queue_pair.hpp"],
     "drivers/net/ofi": ["lib/base", "lib/lnet/api/payload.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
     "drivers/net/cassini": ["lib/base", "lib/lnet/api/payload.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
-    # The software Cassini and its driver share libcxi's C interface and nothing else: no layout of a command or an event.
+    # The software Cassini and its driver share libcxi's C interface only: no layout of a command or
+    # an event.
     "drivers/net/cassini/soft": ["lib/base", "drivers/net/cassini/libcxi_abi.hpp", "drivers/net/cassini/backend_libcxi.hpp"],
     "node": ["lib", "drivers"],
     "apps": ["lib", "drivers", "node"],
     "tests": ["lib", "drivers", "node", "apps", "bench"],
     "bench": ["lib", "drivers", "node", "apps", "tests/mocks"],
 }
-# Floors whose rooms point one way: each may include those before it. Every file is in a room; "." has the files beside the rooms.
+# Floors with ordered rooms: each may include the earlier ones. Every file is in a room; "." holds
+# the files beside the rooms.
 ROOMS = {
     "lib/lnet": ["names", "wire", "api", "access", "faults", "load", "match", "peers", "flow", "paths", "move", "control", "node"],
     "lib/trace": ["record", "decode", "filter", "tap", "file", "pair", "show"],
@@ -56,10 +60,10 @@ ROOMS = {
     "apps/lnet-pin": ["stats", "plan", "probe", "run", "report", "recommend", "."],
     "apps/lnet-selftest": ["baseline", "lst", "service", "run", "sim", "."],
 }
-# Below this folder is one folder for each network family. Only the tables of families and of their settings and verbs, tests and
-# benchmarks know any of them.
+# Below this folder each network family has a folder. Only the tables of families, settings and
+# verbs, tests and benchmarks may use families.
 FAMILIES, TABLES = "node/net", ("node/net/families.cpp", "node/net/family_facts.cpp")
-# System headers that only one room may know.
+# System headers that only one room may use.
 SYSTEM_RULES = [
     (r"rte_", ["lib/runtime/host", "lib/runtime/trace", "drivers/net/cassini"], "only lib/runtime/host knows DPDK"),
     (r"hwloc", ["lib/runtime/cpt"], "only lib/runtime/cpt knows hwloc"),
@@ -94,7 +98,7 @@ def room_on(floor, path):
 
 
 def points_up(source, target):
-    """Whether this is an include from a room of a floor into a later one, or into one that is not listed."""
+    """True if a room includes a later room of its floor, or one that is not listed."""
     for floor, rooms in ROOMS.items():
         if source.startswith(floor + "/") and target.startswith(floor + "/"):
             own, other = (room_on(floor, path) for path in (source, target))
@@ -110,7 +114,7 @@ def family_of(path):
 
 
 def names_a_family(source, target):
-    """Whether a file includes one of a network family that it is not part of."""
+    """True if a file includes a file of another network family."""
     family = family_of(target)
     return (family is not None and family_of(source) != family and source not in TABLES
             and not source.startswith(("tests/", "bench/")))

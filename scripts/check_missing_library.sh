@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A machine without DPDK and libfabric: what needs them is left out with a stated reason, the rest is still built.
+# A machine without DPDK and libfabric: dependent parts are omitted with a reason, the rest is
+# built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bans of the house that no compiler knows: what may not be written where, and how long a file may be."""
+"""Rules of this tree that no compiler checks: banned constructs by room, and the length of files."""
 import pathlib
 import re
 import subprocess
@@ -13,7 +13,7 @@ SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 LICENSED = CODE + (".py", ".sh", ".build")
 SCRIPTS = {"check", "try", "measure", ".ci/run"}
 
-# (pattern, rooms it holds in, places that are exempt, why)
+# (pattern, affected rooms, exempt places, reason)
 BANS = [
     (r"(_clock|Clock)::now\s*\(", ["lib", "drivers"],
      ["lib/runtime/poll/tsc_clock", "lib/runtime/admin"], "time is handed in"),
@@ -32,7 +32,7 @@ BANS = [
      ["lib/base", "lib/lnet", "lib/socklnd", "lib/o2iblnd", "lib/kfilnd", "lib/selftest", "lib/trace",
       "lib/runtime/poll", "drivers"], [], "no lock near the message path"),
     (r"\b(malloc|calloc|realloc)\s*\(", ["lib", "drivers"],
-     ["drivers/net/ofi/device"], "no malloc"),  # libfabric frees what it is handed
+     ["drivers/net/ofi/device"], "no malloc"),  # libfabric frees this memory
     (r"\breinterpret_cast\s*<[^>]*\b(Header|Wire|Hello|Message)\w*\s*\*", ["lib", "drivers"], [],
      "no struct casts of wire bytes: decode takes a span"),
     (r"\b(usleep|nanosleep)\s*\(|::sleep\s*\(\s*\d|sleep_(for|until)\s*\(", ["lib", "drivers", "tests/unit", "tests/sim"], [],

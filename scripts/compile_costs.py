@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prints the 20 headers and the 20 sources that cost the compiler most.
+"""Prints the 20 most expensive headers and the 20 most expensive sources to compile.
 
-A header's cost is the time to compile it alone and nothing else. A source's cost is the time that ninja noted for it in each build
-tree, so sources show one by one only in a tree without unity, as `./check alone` makes it.
+A header's cost is the time to compile it alone. A source's cost is the time that ninja recorded in each build tree, so
+sources are listed individually only in a tree without unity, such as the one of `./check alone`.
 """
 import argparse
 import concurrent.futures
@@ -30,7 +30,7 @@ def header_costs(compiler):
 
 
 def source_costs(tree):
-    """Of what was compiled last: seconds and object."""
+    """(seconds, object) of the latest compilation of each."""
     took = {}
     for line in (tree / ".ninja_log").read_text().splitlines():
         fields = line.split("\t")

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs the Debian packages of the groups named (build, check) that are not there yet.
+# Installs the missing Debian packages of the given groups (build, check).
 set -euo pipefail
 list=$(dirname "$0")/packages.txt
 wanted=()

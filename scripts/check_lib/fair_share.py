@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pollers of many processes on few CPUs: each gets its share of them."""
+"""Gives the pollers of many processes on few CPUs a fair share each."""
 import contextlib
 import pathlib
 
@@ -8,12 +8,12 @@ AUTOGROUP = pathlib.Path("/proc/sys/kernel/sched_autogroup_enabled")
 
 @contextlib.contextmanager
 def between_all():
-    """Lets the system share out the CPUs between threads, not first between sessions, while it lasts. With sessions Linux 6.18
-    was seen to run one poller for 40 s, waiting in a spin lock, while the one that held it was ready to run on the same CPU."""
+    """While active, the system shares the CPUs between threads, not first between sessions. With sessions Linux 6.18 was seen
+    to run one poller for 40 s in a spin lock while the lock's owner was ready on the same CPU."""
     try:
         before = AUTOGROUP.read_text()
         AUTOGROUP.write_text("0")
-    except OSError:  # the kernel has no such thing, or we may not
+    except OSError:  # not supported by the kernel, or not permitted
         yield
         return
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How fast this machine compiles, and whether it does so undisturbed: budgets of stages are those of a quiet machine."""
+"""Measures the compile speed of this machine and its other load: budgets of stages assume a quiet machine."""
 import contextlib
 import os
 import pathlib
@@ -8,14 +8,14 @@ import subprocess
 import tempfile
 import time
 
-# A budget holds for a machine that compiles the source below in this time.
+# Budgets are valid for a machine that compiles the source below in this time.
 REFERENCE_S = 2.0
 SOURCE = "#include <nlohmann/json.hpp>\n"
-DISTURBED = 0.05  # of all CPUs: taken by the hypervisor or used by processes that are not ours
+DISTURBED = 0.05  # of all CPUs: share of the hypervisor and of other processes
 
 
 def slowness():
-    """How much longer than the reference this machine takes to compile; at least 1."""
+    """The compile time relative to the reference machine; at least 1."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "json.cpp"
         source.write_text(SOURCE)
@@ -28,7 +28,7 @@ def slowness():
 
 
 def _cpu_seconds():
-    """(busy, steal) of all CPUs since the machine's start."""
+    """(busy, steal) of all CPUs since boot."""
     fields = [int(field) for field in pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
     user, nice, system, _, _, irq, softirq, steal = fields
     tick = os.sysconf("SC_CLK_TCK")
@@ -36,7 +36,7 @@ def _cpu_seconds():
 
 
 def _ours():
-    """CPU seconds of this process and its descendants, the living ones and those that they have waited for."""
+    """CPU seconds of this process and its descendants, both living and waited for."""
     families = {}  # parent -> [(process, CPU ticks)]
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -52,7 +52,7 @@ def _ours():
 
 
 class Watch:
-    """Of a stage: how long it took, and the share of the CPUs that others had meanwhile."""
+    """Measures a stage: its duration, and the share of the CPUs that other processes had."""
     seconds = 0.0
     disturbance = 0.0
 

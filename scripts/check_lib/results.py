@@ -26,13 +26,13 @@ class Tally:
             self._reasons[name] = detail.strip() or "no reason given"
 
     def say(self, name, failure):
-        """Adds and prints one case that failed with these words, or passed with None. Returns whether it passed."""
+        """Adds and prints one case: failed with this text, or passed if None. Returns True if it passed."""
         self.add(name, "passed" if failure is None else "failed", tail(failure))
         print(f"{'ok    ' if failure is None else 'FAILED'} {name}", flush=True)
         return failure is None
 
     def counts(self):
-        """Of runs: a case counts in each build that it ran in."""
+        """Counts runs: a case counts in each build that it ran in."""
         return dict(self._runs)
 
     def failed(self):
@@ -58,12 +58,13 @@ OUTCOMES = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}
 
 
 def cases_of(logs):
-    """(outcome, case, detail) of each case that a program reported, and of each program without a report or whose failure no
-    case explains: killed, out of time, or leaking."""
+    """(outcome, case, detail) of each reported case, and of each program without a report or with a failure that no case
+    explains: killed, timed out, or leaking."""
     suites = {}
     if (logs / "testlog.junit.xml").exists():
         for suite in ElementTree.parse(logs / "testlog.junit.xml").getroot().iter("testsuite"):
-            # "plnet.plnet:unit / lib_1.Ring", or of a program that reports by TAP "plnet.plnet:e2e / kfi"
+            # "plnet.plnet:unit / lib_1.Ring", or for a program with TAP output "plnet.plnet:e2e /
+            # kfi"
             program, _, _ = suite.get("name").rpartition(" / ")[2].partition(".")
             suites.setdefault(program, []).append(suite)
     programs = (logs / "testlog.json").read_text().splitlines() if (logs / "testlog.json").exists() else []
@@ -80,7 +81,7 @@ def cases_of(logs):
 
 
 def words_of(output, program, case):
-    """The part that begins with "--- program.case", or all of it."""
+    """The part from "--- program.case" on, or the whole text."""
     before, marker, after = output.partition(f"--- {program}.{case}\n")
     return after.partition(f"\n--- {program}.")[0] if marker else before
 
@@ -91,7 +92,7 @@ def junit_cases(suite, program, kind):
         if case.get("status") == "notrun":
             continue
         reported = case.get("classname")
-        if reported == suite.get("name"):  # meson's own, of what was reported as TAP: "3 - name"
+        if reported == suite.get("name"):  # meson's own name for TAP results: "3 - name"
             short = case.get("name").partition(" ")[2].removeprefix("- ")
             name, words = f"{kind}.{program}.{short}", words_of(output, program, short)
         else:

@@ -10,22 +10,21 @@ from check_lib.results import tail
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ROOMS = ("lib/", "drivers/", "node/", "apps/")
-# The sources are headers of their unit, and it includes them as no source should.
+# The sources are headers of their unit, which includes them in an unusual way.
 TOGETHER = ["--header-filter=/(lib|drivers|node|apps)/.*[.](hpp|cpp)$", "--checks=-bugprone-suspicious-include"]
 
 
 def members_of(unit):
-    """The sources that one of meson's unity files puts together, below the root."""
+    """The sources in one of meson's unity files, relative to the root."""
     lines = unit.read_text().splitlines()
     return [os.path.relpath(pathlib.Path(line.removeprefix("#include<").removesuffix(">")).resolve(), ROOT)
             for line in lines if line.startswith("#include<")]
 
 
 def tidy(tally, together, alone):
-    """One test case a file. Units of the tree `together` are tried first, since nearly all of the time goes into the headers that
-    their sources share. The sources of a unit that is not clean are looked at one by one, as the tree `alone` compiles them.
-    Tests and benchmarks are left to the compilers.
-    """
+    """Runs one test case for each file. Units of the tree `together` are checked first, since most of the time is spent on
+    the headers that their sources share. The sources of a unit with findings are checked one by one, as the tree `alone`
+    compiles them. Tests and benchmarks are checked by the compilers only."""
     database = json.loads((together / "compile_commands.json").read_text())
     units = sorted({together / entry["file"] for entry in database if entry["output"].startswith(ROOMS)})
 
@@ -50,7 +49,7 @@ def tidy(tally, together, alone):
                     first = next((line for line in text.splitlines() if "warning:" in line or "error:" in line), "")
                     print(f"FAILED tidy.{path} {first}", flush=True)
     finally:
-        pool.shutdown(cancel_futures=True)  # ends soon after ./check is told to
+        pool.shutdown(cancel_futures=True)  # ends soon after ./check is interrupted
     for path, (clean, text) in sorted(found.items()):
         tally.add(f"tidy.{path}", "passed" if clean else "failed", text)
     bad = sum(not clean for clean, _ in found.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Build trees of ./check: how each is configured, built, and how its tests are run."""
+"""Build trees of ./check: configuration, build, and test runs."""
 import contextlib
 import json
 import os
@@ -11,9 +11,10 @@ import subprocess
 from check_lib import results
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# A time limit ends a test that hangs. It is set for a plain build; sanitizers and busy machines take several times as long.
+# A time limit ends a hanging test. It is set for a plain build; sanitizers and busy machines take
+# several times as long.
 TIME_LIMIT_FACTOR = 5
-# Sources of a target are compiled together: most of the time goes into the headers that they share.
+# Sources of a target are compiled together, since most of the time goes into their common headers.
 UNITY = ("-Dunity=on", "-Dunity_size=60")
 PROGRESS = re.compile(r"^\s*\d+/\d+ ")
 
@@ -24,7 +25,7 @@ def schedule(process, policy):
 
 
 def processes_of_session(session):
-    """The leader comes first: what it starts from then on is scheduled as it is."""
+    """The leader is first, so that its later children inherit its scheduling."""
     found = [session]
     for entry in pathlib.Path("/proc").iterdir():
         with contextlib.suppress(ProcessLookupError):
@@ -41,7 +42,7 @@ class Tree:
         self._ahead = None
 
     def environment(self):
-        # CCACHE_DEPEND: what is not in the cache is not preprocessed first.
+        # CCACHE_DEPEND: sources that are not in the cache are not preprocessed first.
         return dict(os.environ, CXX=f"ccache {self.compiler}", CXX_LD="lld" if "clang" in self.compiler else "bfd",
                     CCACHE_DEPEND="1")
 
@@ -49,7 +50,7 @@ class Tree:
         return subprocess.run(command, cwd=ROOT, env=self.environment(), capture_output=True, text=True, **how)
 
     def configure(self):
-        """Once in each run of ./check. Returns the words of a failure, or None."""
+        """Configures once in each run of ./check. Returns the error text, or None."""
         if self._is_configured:
             return None
         again = ["--reconfigure"] if (self.path / "build.ninja").exists() else []
@@ -63,7 +64,7 @@ class Tree:
         return None
 
     def build(self, tally, what="all", targets=()):
-        """Builds everything, or `targets`; a warning is an error. One test case."""
+        """Builds everything, or `targets`; a warning is an error. Counts as one test case."""
         words = self.configure()
         if words is None:
             self._take_over()
@@ -72,9 +73,9 @@ class Tree:
         return tally.say(f"build.{self.name}.{what}", words)
 
     def build_ahead(self, targets=()):
-        """Compiles on what other work leaves of the CPUs, until build() takes over, which reports errors, too."""
+        """Compiles in the background with low priority until build() takes over and reports errors."""
         if self._ahead is None and self.configure() is None:
-            # A session of its own, so that all of it can be found.
+            # A session of its own, so that all its processes can be found.
             self._ahead = subprocess.Popen(["ninja", "-C", str(self.path), "-k", "0", *targets], cwd=ROOT,
                                            env=self.environment(), start_new_session=True, stdout=subprocess.DEVNULL,
                                            stderr=subprocess.DEVNULL, preexec_fn=lambda: schedule(0, os.SCHED_IDLE))
@@ -94,7 +95,7 @@ class Tree:
             self._ahead = None
 
     def targets(self, *folders, objects=False):
-        """Programs of these folders, or the objects that their sources are compiled to, as ninja names them."""
+        """Programs in these folders, or the objects of their sources, by their ninja names."""
         self.configure()
         if objects:
             listed = self._run(["ninja", "-C", str(self.path), "-t", "targets", "all"], check=True)
@@ -105,7 +106,7 @@ class Tree:
                 if target["type"] != "static library" and os.path.relpath(target["defined_in"], ROOT).startswith(folders)]
 
     def generated_headers(self):
-        """As ninja names them; clang-tidy reads them."""
+        """By their ninja names; clang-tidy reads them."""
         self.configure()
         listed = self._run(["ninja", "-C", str(self.path), "-t", "targets", "all"], check=True)
         return [name for name in (line.split(":")[0] for line in listed.stdout.splitlines()) if name.endswith(".h")]
@@ -124,7 +125,7 @@ class Tree:
             return tally.say(f"run.{self.name}", words)
         logs = self.path / "meson-logs"
         for stale in [logs / "testlog.junit.xml", logs / "testlog.json", *self.path.glob("*.xml")]:
-            stale.unlink(missing_ok=True)  # a program that crashes leaves its report of the last time
+            stale.unlink(missing_ok=True)  # a crashing program leaves its previous report
         command = ["meson", "test", "-C", str(self.path), "--no-rebuild", "--print-errorlogs",
                    "--timeout-multiplier", str(TIME_LIMIT_FACTOR)]
         command += [f"--suite={suite}" for suite in suites] + ([f"--num-processes={processes}"] if processes else [])
@@ -136,13 +137,13 @@ class Tree:
                 printed.append(line)
                 if PROGRESS.match(line):
                     print(line.rstrip(), flush=True)
-        except BaseException:  # ./check is told to end
+        except BaseException:  # ./check was interrupted
             running.terminate()
             raise
         before = tally.counts()
         for outcome, case, detail in results.cases_of(logs):
             tally.add(case, outcome, detail)
-            if outcome != "passed":  # the details of failures stand at the end, if the run gets there
+            if outcome != "passed":  # details of failures follow at the end, if the run gets there
                 print(f"{outcome} {self.name}: {case}: {' '.join(detail.split())[:600]}", flush=True)
         if running.wait() != 0 and tally.counts()["failed"] == before["failed"]:
             return tally.say(f"run.{self.name}", "meson test failed without a report of a failed case\n" + "".join(printed))

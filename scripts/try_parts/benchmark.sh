@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# LNet selftest through the router, on the hosts of router.sh: a report with a page to look at.
+# LNet selftest through the router, on the hosts of router.sh: a report with an HTML page.
 
 say "A benchmark: lnet-selftest on client and server, and the router between them again"
 for pid in "${nodes[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done

@@ -2,7 +2,7 @@
 # lnetdump on the router of benchmark.sh: a chart, a summary, assertions.
 
 say "lnetdump on the router: both legs of a ping from the client to the server, as a chart"
-ctl client ping 10.89.1.1@tcp1  # from now on they know each other
+ctl client ping 10.89.1.1@tcp1  # so that both know each other
 show lnetdump --socket "$scratch/router.sock" --chart text --assert 'count=4' --assert 'drops=0' \
   --filter 'nid 10.89.0.1@tcp and nid 10.89.1.1@tcp1 and (get or reply)' \
   lnetctl --socket "$scratch/client.sock" ping 10.89.1.1@tcp1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A client on TCP, a router, and a server on kfi: Slingshot's NIC in software at both ends of a memif.
+# A client on TCP, a router, and a server on kfi: software NICs of Slingshot at both ends of a
+# memif.
 
 say "Slingshot without Slingshot: client (tcp) - router (tcp, kfi) - server (kfi), NICs in software on a memif"
 { new_host client && new_host router && new_host server &&
@@ -26,7 +27,7 @@ first_cpu=$(head -n 1 <<<"$cpus") last_cpu=$(tail -n 1 <<<"$cpus")
 
 begin server kfi-server lnet-traffic --config kfi-server.yaml
 begin router kfi-router lnet-router --config kfi-router.yaml
-for _ in $(seq 50); do  # the NICs have to find each other
+for _ in $(seq 50); do  # until the NICs have found each other
   ! lnetctl --socket "$scratch/kfi-router.sock" ping --timeout 1 418@kfi >kfi-ping.log 2>&1 || break
 done
 ctl kfi-router net show --net kfi -v

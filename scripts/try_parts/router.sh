@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A client and a server on networks of their own, and a router between them that carries traffic.
+# A client and a server on separate networks, and a router that forwards between them.
 
 say "A router: client (tcp) - router (tcp, tcp1) - server (tcp1), three hosts"
 { new_host client && new_host router && new_host server &&
@@ -16,7 +16,7 @@ begin router router lnet-router --config router.yaml
 node_router=${nodes[-1]}
 begin server server lnet-traffic --config server.yaml
 operations=${operations:-60000}  # fewer in its test
-stamp() { echo "${EPOCHREALTIME//[.,]/}"; }  # now, in microseconds
+stamp() { echo "${EPOCHREALTIME//[.,]/}"; }  # present time in microseconds
 begun=$(stamp)
 begin client client lnet-traffic --config client.yaml --to 10.89.1.1@tcp1 --count $operations --window 8 --stay
 node_client=${nodes[-1]}
@@ -25,25 +25,26 @@ say "How the client gets to the server"
 ctl client route show -v
 ctl client ping 10.89.1.1@tcp1
 
-# What the router has forwarded: messages, and their bytes.
+# The router's forwarded messages and bytes.
 forwarded() { lnetctl --socket "$scratch/router.sock" stats show | awk '
   $1 ~ /^route_(count|length):$/ { of[$1] = $2 } END { print of["route_count:"], of["route_length:"] }'; }
-# Free buffers of 1 MiB, of all CPTs, and the fewest that there were.
+# Free buffers of 1 MiB over all CPTs, and their minimum.
 buffers() { lnetctl --socket "$scratch/router.sock" routing show | awk '
   $1 ~ /^(tiny|small|large):$/ { pool = $1 } pool == "large:" { sum[$1] += $2 }
   END { print sum["credits:"] + 0, sum["mincredits:"] + 0 }'; }
-# How long messages to a next hop take until TCP here has all of them: half of them and 99 % of them, of the last 10 to 20 seconds.
+# The time until TCP has accepted a complete message for a next hop: median and 99 % of the last 10
+# to 20 seconds.
 hop_times() { lnetctl --socket "$scratch/router.sock" top --by hop | awk -v nid="$1" '
   $2 == "hop:" { hop = $3 } hop == nid && $2 == "usec:" { took[$1] = $3 }
   END { print ("p50" in took ? took["p50"] : "-"), ("p99" in took ? took["p99"] : "-") }'; }
-# By the shards of the client together.
+# The sum over the shards of the client.
 answered() { lnetctl --socket "$scratch/client.sock" counters show | awk '$1 == "answered:" { sum += $2 } END { print sum + 0 }'; }
 say "Data passes through: what the router has forwarded since the row above, its buffers of 1 MiB, and how long its own TCP needs for a message to the server (usec; how long the client waits it says at its end)"
 printf '%8s %10s %10s %12s %12s %15s %9s %9s\n' seconds messages MiB/s 'large, free' 'fewest free' 'client credits' 'hop p50' 'hop p99'
 at=$begun row=(0 0)
 for _ in $(seq 60); do
   sleep 1
-  ended=$(answered)  # before the router is asked: what it is asked for then is all of it
+  ended=$(answered)  # read before the router, whose counters then cover all of them
   above_at=$at above=("${row[@]}")
   read -r -a row <<<"$(forwarded)"
   at=$(stamp)

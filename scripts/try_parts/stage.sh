@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What every part of ./try needs: words, hosts with wires, nodes on them, and an end that leaves
-# nothing behind.
+# Common parts of ./try: options, hosts with wires, nodes on them, and a complete clean-up.
 
 bold='' green='' plain=''
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' green=$'\033[32m' plain=$'\033[0m'; fi
 say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
-type_out() { printf '%s%s%s\n' "$green" "$*" "$plain"; }  # a command, as one would type it
+type_out() { printf '%s%s%s\n' "$green" "$*" "$plain"; }  # prints a command as a user would type it
 show() {  # prints a command, then runs it
   type_out "\$ $*"
   "$@" || { echo "(exit status $?)"; return 0; }
 }
 
-progress() {  # of ninja: its status line every 10 seconds, and everything else that it says
+progress() {  # of ninja: its status line every 10 seconds, and all other output
   local line state='' last=$SECONDS code
   while true; do
     code=0
@@ -20,7 +19,7 @@ progress() {  # of ninja: its status line every 10 seconds, and everything else 
       state=$line
     elif ((code == 0)); then
       printf '%s\n' "$line"
-    elif ((code <= 128)); then  # ninja has ended; above 128 it said nothing for a second
+    elif ((code <= 128)); then  # ninja has ended; above 128: no output for a second
       return 0
     fi
     if ((SECONDS - last >= 10)); then printf '%s\n' "$state"; last=$SECONDS; fi
@@ -41,7 +40,7 @@ clear_stage() {
   for host in "${hosts[@]}"; do ip netns delete "$host" 2>/dev/null || true; done
   hosts=() nodes=()
 }
-enter_stage() {  # enter_stage APPS: from here on in a folder of its own, with the programs at hand
+enter_stage() {  # enter_stage APPS: works in its own folder with these programs in PATH
   scratch=$(mktemp -d /tmp/plnet-try.XXXXXX)
   trap 'clear_stage; rm -rf "$scratch"' EXIT
   trap 'exit 1' INT TERM HUP
@@ -51,7 +50,7 @@ enter_stage() {  # enter_stage APPS: from here on in a folder of its own, with t
   cd "$scratch"
 }
 
-host() { echo "plnet-try-$$-$1"; }  # the namespace of a host
+host() { echo "plnet-try-$$-$1"; }  # the network namespace of a host
 new_host() {
   hosts+=("$(host "$1")")
   ip netns add "$(host "$1")" && ip -n "$(host "$1")" link set lo up
@@ -67,7 +66,7 @@ no_stage() {
 }
 
 cpus=$(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | while IFS=- read -r a b; do seq "$a" "${b:-$a}"; done)
-two_pollers() {  # of a configuration: two CPTs of one poller each, on the first and the last CPU
+two_pollers() {  # configuration: two CPTs of one poller each, on the first and the last CPU
   cat <<YAML
 plnet:
     cpts:
@@ -83,12 +82,13 @@ plnet:
         peers: 4096
 YAML
 }
-network() {  # network NET INTERFACE: below `net:`
+network() {  # network NET INTERFACE: an entry below `net:`
   printf '    - net type: %s\n      local NI(s):\n        - interfaces:\n              0: %s\n' "$1" "$2"
 }
 
 own_words() { echo --instance "$1" --socket "$scratch/$1.sock" --lock-dir "$scratch"; }
-begin() {  # begin HOST NAME PROGRAM FLAGS: a node in the background, as soon as it is ready
+begin() {  # begin HOST NAME PROGRAM FLAGS: starts a node in the background and waits until it is
+           # ready
   local host=$1 name=$2
   shift 2
   type_out "$name\$ $* &"
@@ -103,13 +103,13 @@ begin() {  # begin HOST NAME PROGRAM FLAGS: a node in the background, as soon as
   cat "$name.log"
   exit 1
 }
-ctl() {  # ctl NODE WORDS: lnetctl asks that node
+ctl() {  # ctl NODE WORDS: lnetctl for that node
   local name=$1
   shift
   type_out "$name\$ lnetctl $*"
   lnetctl --socket "$scratch/$name.sock" "$@" || echo "(exit status $?)"
 }
-ask() {  # ask NODE ROW WORDS: one number out of what lnetctl says
+ask() {  # ask NODE ROW WORDS: one number of the output of lnetctl
   local name=$1 row=$2
   shift 2
   lnetctl --socket "$scratch/$name.sock" "$@" | awk -v row="$row:" '$1 == row { print $2; exit }'

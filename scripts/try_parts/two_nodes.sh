@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Two nodes on two hosts: placement, ping, discovery, traffic, a crash and what comes after it.
+# Two nodes on two hosts: placement, ping, discovery, traffic, a crash and the recovery after it.
 
 say "Two LNet nodes"
 { new_host a && new_host b && wire a eth0 10.88.0.1/24 b eth0 10.88.0.2/24; } || no_stage

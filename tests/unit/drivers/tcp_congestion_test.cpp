@@ -41,7 +41,7 @@ TEST(TcpCongestion, TheSystemIsLeftAloneOrAskedByName) {
   EXPECT_EQ(chosen_by("reno"), "reno");
 }
 
-TEST(TcpCongestion, APacingSystemDefaultIsReplacedByCubic) {
+TEST(TcpCongestion, APacingSystemDefaultIsReplaced) {
   const std::string own = systems_own();
   const std::string chosen = chosen_by("auto");
   EXPECT_FALSE(chosen.starts_with("bbr"));
