@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A wire that loses, delays and mixes up frames, or is cut: what netem does, on kernels that have none, and from a seed.
-Each end is a TAP device on a host; a thread carries the frames."""
+"""A wire that loses, delays and reorders frames, or is cut, from a seed: it replaces netem on kernels without it. Each end is
+a TAP device on a host; a thread forwards the frames."""
 import fcntl
 import heapq
 import itertools
@@ -15,11 +15,11 @@ from site_under_test import Skip
 
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 MTU = 9000
-FRAMES_HELD = 20_000  # as a switch has, more are lost
+FRAMES_HELD = 20_000  # like a switch; further frames are lost
 
 
 def open_tap(name="eth0"):
-    """A device of the host that we are inside of."""
+    """A TAP device of the present network namespace."""
     try:
         end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         fcntl.ioctl(end, TUNSETIFF, struct.pack("16sH14x", name.encode(), IFF_TAP | IFF_NO_PI))
@@ -29,7 +29,7 @@ def open_tap(name="eth0"):
 
 
 class BadWire:
-    """Without being told otherwise it is a good one. Attributes may be set at any time."""
+    """A good wire by default. Attributes may be set at any time."""
 
     def __init__(self, ends, seed=988):
         self.ends = ends
@@ -62,7 +62,7 @@ class BadWire:
         for _ in range(64):
             try:
                 frame = os.read(end, MTU + 64)
-            except OSError:  # nothing left, or its host has put the device down
+            except OSError:  # nothing left, or the host has shut the device down
                 return
             if self.is_cut or self.dice.random() < self.loss or len(self.waiting) >= FRAMES_HELD:
                 self.lost += 1

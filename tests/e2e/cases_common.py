@@ -18,13 +18,13 @@ CPT = """
 
 
 def with_peers(text, peers):
-    """The plan with room for so many; by itself a router takes memory for as many as the machine has room for."""
+    """The plan with room for this many peers; by default a router takes memory for as many as fit into the machine."""
     assert "peers: 4096" in text
     return text.replace("peers: 4096", f"peers: {peers}")
 
 
 def plan_on(cpus):
-    """A CPT of one shard on each of them."""
+    """A CPT of one shard on each of these CPUs."""
     return PLAN.format(cpts="".join(CPT.format(cpu=cpu) for cpu in cpus))
 
 
@@ -33,6 +33,6 @@ def one_shard(site, extra=""):
 
 
 def two_shards(site, extra=""):
-    """Two CPTs of one shard each, on the first and the last CPU that we may use (perhaps the same)."""
+    """Two CPTs of one shard each, on the first and the last usable CPU (possibly the same)."""
     cpus = sorted(os.sched_getaffinity(0))
     return site.write("two.yaml", plan_on([cpus[0], cpus[-1]]) + extra)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a node has dropped, by cause, and which causes are explained by what went wrong."""
+"""Messages dropped by a node, by cause, and the causes that a fault explains."""
 import collections
 
 OF_SENDER = ("tx_deadline", "tx_hop_down", "tx_no_path", "tx_no_peer", "tx_released")
 HOP_AWAY = {"dropped_hop_down", "dropped_hop_stalled", "tx_hop_down", "tx_deadline", "tx_released", "dropped_connection_lost"}
-LATE = {"dropped_ack_no_md", "dropped_reply_no_md"}  # answers to what has been given up
+LATE = {"dropped_ack_no_md", "dropped_reply_no_md"}  # responses to operations that timed out
 ROUTER_AWAY = {"tx_deadline", "tx_released", "tx_no_path", "dropped_connection_lost"} | LATE
 OTHER_AWAY = LATE | {"dropped_connection_lost"}
-NOT_YET_OPEN = {"dropped_put_no_match", "dropped_get_no_match"}  # it answers before its program has said what it takes
+NOT_YET_OPEN = {"dropped_put_no_match", "dropped_get_no_match"}  # its program has not opened its
+                                                                 # portals yet
 
 
 def drops(node):
@@ -23,6 +24,6 @@ def drop_count(node):
 
 
 def drops_only(node, explained, before=collections.Counter()):
-    """Since `before`."""
+    """Drops since `before` have these causes only."""
     unexplained = {row: n for row, n in (drops(node) - before).items() if row not in explained}
     assert not unexplained, f"{node.name}: nothing explains {unexplained}"

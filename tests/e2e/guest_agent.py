@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs inside a guest and does what the host asks for: one JSON object a line, by a virtio serial port. guests.py is the other end."""
+"""Runs inside a guest and executes the host's requests: one JSON object a line, over a virtio serial port. guests.py is the
+other end."""
 import base64
 import json
 import os
@@ -18,7 +19,7 @@ class Agent:
         self.requests, self.answers, self.lock, self.started = requests, answers, threading.Lock(), {}
 
     def serve(self):
-        self.answer({"id": 0})  # it is up
+        self.answer({"id": 0})  # ready
         for line in iter(self.requests.readline, b""):
             request = json.loads(line)
             if request["what"] == "end":
@@ -28,7 +29,7 @@ class Agent:
     def carry_out(self, request):
         try:
             answer = getattr(self, "do_" + request["what"])(request)
-        except Exception as error:  # told to the host, whatever it is
+        except Exception as error:  # every error is reported to the host
             answer = {"error": f"{type(error).__name__}: {error}"}
         self.answer({"id": request["id"], **answer})
 
@@ -60,7 +61,7 @@ class Agent:
         return {"code": self.started[request["pid"]].wait(request["limit_s"])}
 
     def do_await(self, request):
-        """Until a node answers or has ended: its exit code, if it has."""
+        """Waits until a node answers or has exited: its exit code in that case."""
         process, end = self.started[request["pid"]], time.monotonic() + request["limit_s"]
         while process.poll() is None and not self.do_control({**request, "verb": "status", "args": {}})["line"]:
             if time.monotonic() > end:
@@ -69,7 +70,7 @@ class Agent:
         return {"code": process.poll()}
 
     def do_control(self, request):
-        """A request on a node's control socket, without the start of an lnetctl, which is slow here. No line: nobody is there."""
+        """A request to a node's control socket without starting lnetctl, which is slow here. No line: nothing listens."""
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(request["limit_s"])
             try:

@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CACHE = HERE.parents[1] / "build" / "guest"
 PACKAGE = "linux-image-amd64"
 BUSYBOX = pathlib.Path("/bin/busybox")
-# Those that nothing else depends on; the kernel asks for crc32_generic only at run time.
+# Modules that no other module depends on; the kernel requests crc32_generic only at run time.
 ROOT_MODULES = ("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay", "crc32_generic")
 MODULES = (*ROOT_MODULES, "virtio_net", "veth", "rdma_rxe", "rdma_ucm", "ib_uverbs")
 DOWNLOAD_TIMEOUT_S = 120
@@ -27,13 +27,13 @@ def apt(*words):
 
 
 def in_host_network():
-    """Cases run in a network namespace of their own, which has no way to Debian's archive."""
+    """Runs in the host's network namespace: the namespace of a case cannot reach Debian's archive."""
     there = os.environ.get("PLNET_HOST_NETWORK")
     return ("nsenter", f"--net=/proc/{os.getpid()}/fd/{there}") if there else ()
 
 
 def download(folder):
-    """Unpacks the newest kernel that apt knows of; nothing is installed."""
+    """Unpacks the newest kernel known to apt, without installing it."""
     for line in apt("apt-cache", "depends", PACKAGE).splitlines():
         if "Depends: linux-image-" in line:
             package = line.split()[-1]
@@ -52,7 +52,7 @@ def download(folder):
 
 
 def needs_of(module):
-    """Names of the modules that this one depends on, as its section .modinfo has them."""
+    """The modules that this one depends on, from its section .modinfo."""
     data = module.read_bytes()
     at = data.find(b"\0depends=")
     names = data[at + len(b"\0depends="):data.index(b"\0", at + 1)].decode()
@@ -60,7 +60,7 @@ def needs_of(module):
 
 
 def modules_in_order(folder, names):
-    """Files of modules of these names and of all that they depend on, these first."""
+    """The files of these modules and of their dependencies, dependencies first."""
     files = {path.stem.replace("-", "_"): path for path in folder.glob("lib/modules/*/kernel/**/*.ko")}
     order = []
 
@@ -103,7 +103,7 @@ def guest_kernel(modules=MODULES, archive_name="initial.cpio"):
     CACHE.mkdir(parents=True, exist_ok=True)
     folder = CACHE / "kernel"
     with open(CACHE / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # files of cases run side by side
+        fcntl.flock(lock, fcntl.LOCK_EX)  # files of cases run in parallel
         if not folder.exists():
             download(folder)
         kernel = next(folder.glob("boot/vmlinuz-*"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes with o2ib networks inside guests, with the words that nodes on the host have (site_under_test.Node)."""
+"""Nodes with o2ib networks inside guests, with the same methods as nodes on the host (site_under_test.Node)."""
 import json
 import signal
 
@@ -7,7 +7,7 @@ from cases_common import CPT, PLAN
 from guests import ADDRESSES, BOOT, CALL_TIMEOUT_S
 from traffic_nodes import count, has_answered
 
-START_TIMEOUT_S = 300  # emulated, beside other cases
+START_TIMEOUT_S = 300  # emulated, in parallel with other cases
 END_TIMEOUT_S = 60
 WAIT_S = 300
 # Long enough for a guest on a busy machine to connect.
@@ -40,7 +40,7 @@ class GuestNode:
         return done.stdout
 
     def json(self, *words):
-        """As `lnetctl --json` prints it. Without options the node is asked directly."""
+        """The output of `lnetctl --json`. Without options the node is asked directly."""
         if any(word.startswith("-") for word in words):
             return json.loads(self.must("--json", *words))
         line = self.guest.ask("control", path=self.socket, verb=" ".join(words), args={}, limit_s=CALL_TIMEOUT_S)["line"]
@@ -72,7 +72,7 @@ def tcp(address):
 
 
 def node(site, side, program, *arguments, name=None, shards=1, nets=(O2IB,)):
-    """Starts; wait_ready() waits for it."""
+    """Starts a node; wait_ready() waits for it."""
     guest, name = BOOT.pair()[side], name or side
     cpts = CPT.format(cpu=0) + "".join(f"\n                - cpu: {cpu}" for cpu in range(1, shards))
     plan = PLAN.format(cpts=cpts).replace("arena_mib: 4", f"arena_mib: {8 + 12 * shards}")
@@ -82,20 +82,20 @@ def node(site, side, program, *arguments, name=None, shards=1, nets=(O2IB,)):
 
 
 def traffic(site, side, *to, operations=0, **how):
-    """PUTs and GETs of all sizes to those, without end if no number is given, and answers others."""
+    """Sends PUTs and GETs of all sizes to those NIDs, endlessly without a count, and answers others."""
     targets = [word for each in to for word in ("--to", each)]
     return node(site, side, "lnet-traffic", "--window", "4", "--stay", "--count", str(operations), *targets, **how)
 
 
 def ready(*nodes):
-    """They start side by side."""
+    """Waits for nodes that start in parallel."""
     for each in nodes:
         each.wait_ready()
     return nodes
 
 
 def goes_on(each, operations=10):
-    """It gets so many more answers."""
+    """It gets this many further answers."""
     before = count(each, "answered")
     try:
         has_answered(each, before + operations, WAIT_S)
@@ -104,7 +104,7 @@ def goes_on(each, operations=10):
 
 
 def standing(each):
-    """Counters that are not 0, for the report of a failure."""
+    """Counters other than 0, for failure reports."""
     if each.code is not None:
         return f"{each.name} ended with {each.code}"
     sets = each.json("counters", "show")["counters"]
@@ -133,4 +133,4 @@ class TcpHost:
         return self
 
     def __exit__(self, *_):
-        self.guest.run("ip", "netns", "delete", self.NAMESPACE)  # the pair goes with it
+        self.guest.run("ip", "netns", "delete", self.NAMESPACE)  # also deletes the pair

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Guests under emulation with RDMA over Converged Ethernet in software (rdma_rxe), on one wire; gone when their user ends.
-
-A guest has the host's files, and memory of its own for all that it writes. Commands are run in it by guest_agent.py.
-"""
+"""Emulated guests with RoCE in software (rdma_rxe) on one wire; they end with their user. A guest sees the host's files and
+has memory of its own for everything that it writes. guest_agent.py runs commands in it."""
 import atexit
 import base64
 import contextlib
@@ -60,7 +58,7 @@ class Guest:
 
         image, initial = kernel
         other = next(side for side in ADDRESSES if side != self.name)
-        # Emulated timers are late on a busy host: the kernel must not take that for broken hardware.
+        # Emulated timers are late on a busy host: the kernel must not report broken hardware.
         words = f"console=ttyS0 quiet panic=-1 mitigations=off no_timer_check plnet.agent={HERE / 'guest_agent.py'}"
         return [
             QEMU, "-M", "q35", "-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,la57=off", "-m", "2048", "-smp", "2",
@@ -120,7 +118,7 @@ class Guest:
         return self.console.read_text(errors="replace")
 
     def set_carrier(self, up):
-        """As a cable that is pulled and put back. The interface stays up, as the administrator sees it."""
+        """Emulates a cable that is disconnected and connected. The interface stays administratively up."""
         with socket.socket(socket.AF_UNIX) as emulator:
             emulator.connect(str(self.folder / f"{self.name}.qmp"))
             with emulator.makefile("rb") as lines:
@@ -131,7 +129,7 @@ class Guest:
                     assert "return" in answer, answer
 
     def set_up(self):
-        """The wire, and the RDMA device on it."""
+        """Sets up the wire and the RDMA device on it."""
         self.must("ip", "link", "set", "eth0", "mtu", MTU)
         self.must("ip", "address", "add", f"{ADDRESSES[self.name]}/24", "dev", "eth0")
         self.must("ip", "link", "set", "eth0", "up")
@@ -147,7 +145,7 @@ class Guest:
 
 @contextlib.contextmanager
 def guests(names="ab"):
-    """Guests by name, up, with their RDMA devices."""
+    """Running guests by name, with their RDMA devices."""
     if os.geteuid() != 0:
         raise Skip("needs root for guests that read the host's files")
     if shutil.which(QEMU) is None:
@@ -166,7 +164,7 @@ def guests(names="ab"):
 
 
 class Boot:
-    """Boots when the first case asks, and ends with this program."""
+    """Boots at the first use, and ends with this program."""
 
     def __init__(self):
         self.made, self.reason, self.stack = None, None, contextlib.ExitStack()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes with kfi networks on NICs in software: two processes on one memif, and a TCP network on the loopback interface."""
+"""Nodes with kfi networks on software NICs: two processes on one memif, and a TCP network on the loopback interface."""
 import os
 
 from cases_common import CPT, PLAN
@@ -16,7 +16,7 @@ def nid(address, net="kfi"):
 
 
 def memif(site, role):
-    """The socket is a server's; one that was killed has left it behind."""
+    """The server owns the socket; a killed one leaves it behind."""
     socket = site.path("memif.sock")
     if role == "server":
         socket.unlink(missing_ok=True)
@@ -24,14 +24,14 @@ def memif(site, role):
 
 
 def plan(cpu=0, arena_mib=16, cpts=1):
-    """So many CPTs of one shard each, from that CPU on."""
+    """This many CPTs of one shard each, from that CPU on."""
     cpus = sorted(os.sched_getaffinity(0))
     shards = "".join(CPT.format(cpu=cpus[(cpu + i) % len(cpus)]) for i in range(cpts))
     return PLAN.format(cpts=shards).replace("arena_mib: 4", f"arena_mib: {arena_mib * cpts}")
 
 
 def soft(port, address, name="cxi0"):
-    """Goes under plan()."""
+    """The settings to be placed below plan()."""
     return f"""    kfi:
         interfaces:
             - name: {name}
@@ -64,6 +64,6 @@ def answers(node, target, timeout_s=60):
 
 
 def homes_of(node, address):
-    """The receive contexts that have this peer, and no others that know it but as a guest."""
+    """The receive contexts that have this peer as a regular one, not as a guest."""
     return [each["shard"] for each in node.json("kfi", "peers")["kfi peers"] for peer in each["peers"]
             if peer["nid"] == nid(address) and peer["version"] == 2]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole nodes with o2ib networks on real libibverbs and librdmacm: two emulated guests with rdma_rxe on one wire. They are slow, so that
-`./check --all` runs these cases, beside the driver's own in cases/o2ib_guests.py, which the gate runs, too.
-"""
+"""Complete nodes with o2ib networks on real libibverbs and librdmacm: two emulated guests with rdma_rxe on one wire. They are
+slow, so only `./check --all` runs these cases, beside those of the driver in cases/o2ib_guests.py, which the gate runs as
+well."""
 import argparse
 import pathlib
 import signal
@@ -18,11 +18,9 @@ from traffic_nodes import has_answered, is_clean, last_words  # noqa: E402
 
 
 def case_all_sizes_and_a_cable_that_is_pulled(site):
-    """PUTs and GETs of 0 B to 1 MiB both ways, each byte checked, before and after.
-
-    No `ip link set down`: a management datagram that is sent meanwhile ends queue pair 1 of rdma_rxe (Linux 6.1), so that nobody connects
-    until the device is made anew. Without a carrier the datagram is lost, as it is on a wire.
-    """
+    """PUTs and GETs of 0 B to 1 MiB both ways, each byte checked, before and after. The case does not use `ip link set down`:
+    a management datagram sent meanwhile ends queue pair 1 of rdma_rxe (Linux 6.1), and connections fail until the device is
+    made anew. Without a carrier the datagram is lost as on a wire."""
     guest = BOOT.pair()["b"]
     a, b = ready(traffic(site, "a", nid("b")), traffic(site, "b", nid("a"), shards=2))
     for each in (a, b):
@@ -41,7 +39,7 @@ def case_all_sizes_and_a_cable_that_is_pulled(site):
 
 
 def case_a_device_that_is_removed_takes_its_nis_and_nothing_else(site):
-    """The system lets rdma_rxe go when nobody holds it any more: the node must let go, too."""
+    """The system removes rdma_rxe when it has no users: the node must release it."""
     guest = BOOT.pair()["b"]
     with TcpHost(guest) as host:
         a, b = ready(traffic(site, "a", nid("b")), traffic(site, "b", nets=(O2IB, tcp(host.ROUTER))))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole chain of lnet-pin in an emulated guest with two NUMA nodes and four CPUs: probe, plan, run, report, recommend, check, restore.
+"""The complete chain of lnet-pin in an emulated guest with two NUMA nodes and four CPUs: probe, plan, run, report, recommend,
+check, restore.
 
-The guest is emulated, so that its figures say nothing of a machine. A poller that shares its CPU with a busy loop is slow there, too:
-it must rank last, with an interval that excludes zero. Both placements have their memory on the other node, so that remote memory
-passes through every step; under emulation all memory is equally near, and what it costs cannot be seen.
+Under emulation the figures do not describe any machine. A poller that shares its CPU with a busy loop is slow there as well:
+it must rank last, with an interval that excludes zero. Both placements have their memory on the other node, so that remote
+memory passes through every step; under emulation its cost is invisible, since all memory is equally fast.
 """
 import argparse
 import json
@@ -26,11 +27,11 @@ NUMA = ["-object", "memory-backend-ram,id=m0,size=1G", "-object", "memory-backen
         "-numa", "node,nodeid=0,cpus=0-1,memdev=m0", "-numa", "node,nodeid=1,cpus=2-3,memdev=m1",
         "-numa", "dist,src=0,dst=1,val=21", "-numa", "dist,src=1,dst=0,val=21"]
 MEMORY_MIB = 2048
-# A boot takes some 20 seconds of CPU time: on a host that is busy with other work these are many minutes.
+# A boot takes some 20 seconds of CPU time, which is many minutes on a busy host.
 BOOT_TIMEOUT_S = 1200
 CALL_TIMEOUT_S = 3600
 READY_LOOKS = 300
-# Wires between namespaces; guests' own wire and its RDMA device are of no use here.
+# Wires between namespaces; the guests' common wire and RDMA devices are not needed here.
 MODULES = (*guest_kernel.ROOT_MODULES, "veth")
 SWEEP = """
 name: guest
@@ -74,7 +75,7 @@ def chain(guest, programs):
 
 
 def check(guest, programs, config):
-    """A node with the recommended placement is found to be placed well."""
+    """A node with the recommended placement is judged well placed."""
     socket = "/tmp/placed.sock"
     guest.must("mkdir", "/tmp/placed")
     node = guest.ask("start", log="/tmp/placed.log", words=[
@@ -101,7 +102,7 @@ def main():
             raise Skip("needs root for a guest that reads the host's files")
         if shutil.which(guests.QEMU) is None:
             raise Skip(f"{guests.QEMU} is not installed")
-        # Below /var/tmp: the guest has a file system in memory at /tmp.
+        # Below /var/tmp: /tmp of the guest is a file system in memory.
         with tempfile.TemporaryDirectory(prefix="plnet-pin-", dir="/var/tmp") as name:
             folder = pathlib.Path(name)
             for program in ("lnet-router", "lnet-selftest", "lnet-pin"):

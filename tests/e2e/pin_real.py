@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lnet-pin` on this machine as it is: a poller that shares its CPU with a busy loop ranks last, and the CPU time that measuring costs.
+"""`lnet-pin` on this machine: a poller that shares its CPU with a busy loop ranks last, and the CPU cost of measuring. It
+takes minutes, so it is not part of the gate.
 
-Takes minutes, so that it is no part of the gate. Both are ratios within one sweep: other load on the machine slows every placement alike.
-Where others have most of the CPUs, one busy loop more is hardly felt and nodes get little to do: a figure that is missed is no failure then.
+Both results are ratios within one sweep: other load on the machine slows every placement alike. If other processes use most
+of the CPUs, one more busy loop has little effect and nodes get little to do: a missed figure is not a failure then.
 """
 import argparse
 import contextlib
@@ -28,7 +29,7 @@ rounds: {least: 12, most: 12}
 steal_max: 100
 factors: {neighbour: [none, busy]}
 """
-# The durations of a sweep that says nothing of them.
+# A sweep with the default durations.
 OVERHEAD = """
 name: overhead
 measured: server
@@ -47,7 +48,7 @@ def sweep(site, text):
              "--programs", pathlib.Path(site.program("lnet-pin")).parent]
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=RUN_TIMEOUT_S, stdin=subprocess.DEVNULL,
                           cwd=site.directory)
-    if done.returncode != 0:  # never a missed figure
+    if done.returncode != 0:  # only for missed figures
         raise RuntimeError(f"{done.returncode}\n{done.stdout}{done.stderr}")
     return json.loads((pathlib.Path(results) / "report.json").read_text())
 
@@ -58,7 +59,7 @@ def percent_text(interval):
 
 @contextlib.contextmanager
 def unless_others_have_the_cpus():
-    """Missed figures are skipped if processes of others, or the hypervisor, had most of the CPUs."""
+    """Skips missed figures if other processes or the hypervisor had most of the CPUs."""
     missed = None
     with machine.watched() as watch:
         try:

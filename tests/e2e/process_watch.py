@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much a node holds: resident memory and descriptors, as the system counts them."""
+"""Resident memory and descriptors of a node, from /proc."""
 import os
 import pathlib
 
 
 def pid_of(node):
-    """`ip netns exec` becomes the program that it runs."""
+    """`ip netns exec` replaces itself with the program that it runs."""
     return node.process.pid
 
 

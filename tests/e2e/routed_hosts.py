@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A client and a server on networks of their own, and routers between them: network namespaces on two bridges.
+"""A client and a server on separate networks with routers between them: network namespaces on two bridges.
 
-client (tcp) - routers (tcp and tcp1) - server (tcp1)
+    client (tcp) - routers (tcp and tcp1) - server (tcp1)
 """
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ from site_under_test import Skip
 from traffic_nodes import plan
 from two_hosts import inside, ip
 
-WINDOW = 4  # operations that a traffic node has under way
+WINDOW = 4  # operations in flight of a traffic node
 SITES = itertools.count()
 NETS = ("tcp", "tcp1")  # by side of the router
 
@@ -22,7 +22,7 @@ def address(net, number):
 
 
 class RoutedHosts:
-    """Routers have a leg in each network, under one number. `bad_wire`: on the leg that was asked for."""
+    """Routers have an interface in each network, with the same host number. `bad_wire`: on the requested interface."""
 
     CLIENT, SERVER, ROUTERS = 1, 2, (10, 11, 12, 13)
 
@@ -35,7 +35,7 @@ class RoutedHosts:
         self.names = {name: f"plnet-{self.tag}-{name}" for name in ["client", "server", "wire", *self.routers]}
 
     def legs(self, name):
-        """(network, number) of each of its interfaces."""
+        """(network, host number) of each of its interfaces."""
         if name == "client":
             return [(0, self.CLIENT)]
         if name == "server":
@@ -66,7 +66,7 @@ class RoutedHosts:
             self.lay_bad_wire(there, f"eth{net}", plug)
         else:
             ip("-n", there, "link", "add", f"eth{net}", "type", "veth", "peer", "name", plug, "netns", self.names["wire"])
-        if self.bad_leg and self.bad_leg[1] == net:  # all of that network alike
+        if self.bad_leg and self.bad_leg[1] == net:  # all wires of that network alike
             ip("-n", there, "link", "set", f"eth{net}", "mtu", str(MTU))
             ip("-n", self.names["wire"], "link", "set", plug, "mtu", str(MTU))
         ip("-n", self.names["wire"], "link", "set", plug, "master", f"net{net}", "up")
@@ -93,7 +93,7 @@ class RoutedHosts:
         ip("-n", self.names[name], "link", "set", f"eth{net}", state)
 
     def networks(self, name):
-        """As a configuration file says them; `route:` and `routing:` with them."""
+        """The networks of a configuration file, with `route:` and `routing:`."""
         nets = ", ".join(f"{{net type: {NETS[net]}, local NI(s): [{{nid: '{address(net, number)}@{NETS[net]}'}}]}}"
                          for net, number in self.legs(name))
         if name in self.routers:
@@ -104,7 +104,8 @@ class RoutedHosts:
 
 
 def start(hosts, name, *arguments, shards=1, options="", life="", settings=""):
-    """Routers run lnet-router, the others lnet-traffic. `life`: tells the logs of one node's processes apart. `settings`: more of `plnet`."""
+    """Routers run lnet-router, other hosts lnet-traffic. `life`: distinguishes the logs of one node's processes. `settings`:
+    further keys of `plnet`."""
     site = hosts.site
     config = site.write(f"{name}.yaml", hosts.networks(name) + plan(shards) + settings)
     words = ["--config", config, "--idle", "sleep"]
@@ -116,7 +117,7 @@ def start(hosts, name, *arguments, shards=1, options="", life="", settings=""):
 
 
 def buffers_home(router):
-    """Of each CPT: `cpt[0]` has its pools, the other rows are about routing itself."""
+    """Checks each CPT: the rows `cpt[N]` have its pools, other rows describe routing itself."""
     pools = [pool for row in router.json("routing", "show")["routing"] for name, cpt in row.items() if name.startswith("cpt[")
              for pool in cpt.values()]
     assert len(pools) >= 3, pools
@@ -125,7 +126,7 @@ def buffers_home(router):
 
 @contextlib.contextmanager
 def routed_hosts(site, routers=1, bad_leg=None):
-    """`bad_leg`: (name, network) of the one whose wire can be made bad, and is slower than the others."""
+    """`bad_leg`: (name, network) of the interface whose wire can fail; it is slower than the others."""
     if os.geteuid() != 0:
         raise Skip("needs root for network namespaces")
     hosts = RoutedHosts(site, routers, bad_leg)

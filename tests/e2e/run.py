@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the end-to-end cases: functions named case_* in tests/e2e/cases/*.py, each given a Site, one after the other.
+"""Runs the end-to-end cases: functions named case_* in tests/e2e/cases/*.py, one after the other, each with a Site.
 
-Prints one line a case: PASS name | FAIL name | SKIP name: reason. Details of failures go to stderr.
-All of it runs in a network namespace of its own, so that several runs do not meet.
+Prints one line for each case: PASS name | FAIL name | SKIP name: reason. Details of failures go to stderr. Everything runs in
+a separate network namespace, so that several runs do not meet.
 """
 import argparse
 import contextlib
@@ -50,7 +50,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def enter_own_network():
-    """Where namespaces cannot be had, the cases say what they miss."""
+    """Without namespaces, the cases report what they lack."""
     if os.geteuid() == 0:
         os.environ["PLNET_HOST_NETWORK"] = str(os.open("/proc/self/ns/net", os.O_RDONLY))
     if os.geteuid() == 0 and ctypes.CDLL(None).unshare(CLONE_NEWNET) == 0:
@@ -59,8 +59,8 @@ def enter_own_network():
 
 @contextlib.contextmanager
 def programs_of(build):
-    """A folder with copies, while nodes run: cases run programs as other users too, who may not be let into the build tree
-    (below /root, say)."""
+    """A folder with copies while nodes run: cases also run programs as other users, who may have no access to the build tree
+    (below /root, for example)."""
     with fair_share.between_all(), tempfile.TemporaryDirectory(prefix="plnet-programs-") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
@@ -86,7 +86,7 @@ def main():
         return 0
     if not arguments.build:
         parser.error("--build is missing: the build tree whose programs to run")
-    # Nodes have sessions of their own: who ends this one must not leave them behind.
+    # Nodes have their own sessions: an interrupt of this program must end them as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     enter_own_network()
     with programs_of(arguments.build.resolve()) as folder:
@@ -121,7 +121,7 @@ def run_case(name, case, programs):
         case(site)
     except Skip as reason:
         return "SKIP", str(reason)
-    except Exception:  # a case may fail in any way; the others still run
+    except Exception:  # a case may fail in any way; later ones still run
         print(f"--- {name}\n{traceback.format_exc()}{site.logs()}", file=sys.stderr, flush=True)
         return "FAIL", ""
     finally:

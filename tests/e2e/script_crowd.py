@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A thousand peers in one thread: a host with that many addresses, on each of which somebody accepts connections and answers
-pings. Every peer has its own NID, its own connections and its own place in the node's tables."""
+"""A thousand peers in one thread: a host with that many addresses, each of which accepts connections and answers pings. Every
+peer has its own NID, its own connections and its own place in the node's tables."""
 import ipaddress
 import selectors
 import socket
@@ -26,14 +26,14 @@ def ping_buffer(nid):
 
 
 class Link:
-    """One connection that a node has made to us."""
+    """One connection made by a node."""
 
     def __init__(self, link):
         self.link, self.input, self.introduced = link, b"", False
         self.nid = nid_of(link.getsockname()[0])
 
     def take(self):
-        """Whether it goes on."""
+        """True while the connection stays open."""
         try:
             piece = self.link.recv(65536)
         except OSError:
@@ -86,7 +86,7 @@ class Link:
 
 
 class Crowd:
-    """Lives on the host where it is made (see Hosts.inside), in a thread of its own."""
+    """Belongs to the host on which it is created (see Hosts.inside), with a thread of its own."""
 
     def __init__(self):
         self.listener = socket.create_server(("", PORT), backlog=1024)

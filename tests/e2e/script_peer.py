@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A peer that a case plays itself, byte by byte: socklnd V3 and LNet's 72-byte header, as far as cases need them."""
+"""A peer emulated by a case byte by byte: socklnd V3 and LNet's 72-byte header, as far as cases need them."""
 import ipaddress
 import itertools
 import socket
@@ -43,12 +43,12 @@ def get_ping(source, target, cookie, sink=272):
 
 
 def put(source, target, portal, bits, length):
-    """Its header; the payload is the caller's."""
+    """The header; the caller sends the payload."""
     return frame() + header(source, target, PUT, length, struct.pack("<QQQQII", 2**64 - 1, 2**64 - 1, bits, 0, portal, 0))
 
 
 def connect(to, source="", port=None, timeout_s=10):
-    """From a reserved port, as peers do, unless `port` says which (0: any)."""
+    """Connects from a reserved port like peers, unless `port` is given (0: any)."""
     family = socket.AF_INET6 if ":" in to else socket.AF_INET
     for local in RESERVED_PORTS if port is None else [port]:
         link = socket.socket(family, socket.SOCK_STREAM)
@@ -66,7 +66,7 @@ def connect(to, source="", port=None, timeout_s=10):
 
 
 def read(link, count):
-    """Exactly so many bytes; fewer if the other side closes."""
+    """Exactly this many bytes; fewer if the other side closes."""
     got = b""
     while len(got) < count:
         try:
@@ -80,7 +80,7 @@ def read(link, count):
 
 
 def is_closed(link):
-    """Waits for it: True when the other side has closed, whatever it said before."""
+    """Waits until the other side closes the connection, and ignores received bytes. True: it closed."""
     try:
         while link.recv(65536):
             pass
@@ -92,17 +92,17 @@ def is_closed(link):
 
 
 class ScriptPeer:
-    """One connection of a peer, introduced."""
+    """One connection of a peer, after its handshake."""
 
     def __init__(self, to, source, kind=CONTROL, number=0, incarnation=None):
-        """`incarnation`: of another connection of the same life. `number`: of the network."""
+        """`incarnation`: shared by the connections of one life. `number`: the network's number."""
         self.target, self.nid = nid_of(to, number), nid_of(source, number)
         self.incarnation = incarnation or next(INCARNATIONS)
         self.link = connect(to, source)
         self.link.sendall(request(self.target) + hello(self.nid, self.target, kind, incarnation=self.incarnation))
 
     def introduced(self):
-        """What was answered to our HELLO, as a connection type; None: nothing."""
+        """The reply to our HELLO, as a connection type; None: no reply."""
         answer = read(self.link, 56)
         return struct.unpack_from("<i", answer, 48)[0] if len(answer) == 56 else None
 
@@ -110,7 +110,7 @@ class ScriptPeer:
         self.link.sendall(get_ping(self.nid, self.target, cookie))
 
     def message(self):
-        """The next one: (type, type's area, payload); keepalives are passed over. None: closed."""
+        """The next message: (type, type's area, payload), without keepalives. None: closed."""
         while True:
             head = read(self.link, 24)
             if len(head) < 24:
@@ -122,7 +122,7 @@ class ScriptPeer:
             return kind, body[32:], read(self.link, length)
 
     def is_answered(self, cookie=1):
-        """The node may ask us something, too, before it answers."""
+        """The node may send requests before it answers."""
         while (got := self.message()) is not None:
             kind, area, payload = got
             if kind == REPLY and area[8:16] == struct.pack("<Q", cookie):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes of LNet selftest and `lst`, on hosts of their own: all on one network, or on two with a router between."""
+"""Nodes of LNet selftest and `lst` on separate hosts: all on one network, or on two networks with a router between them."""
 import contextlib
 import os
 import subprocess
@@ -40,7 +40,7 @@ def config(hosts, name, shards=1, selftest=""):
 
 
 def start(hosts, name, *arguments, shards=1, selftest="", life=""):
-    """`lnet-selftest node`."""
+    """Starts `lnet-selftest node`."""
     site = hosts.site
     return hosts.node(name, "--config", config(hosts, name, shards, selftest), "--idle", "sleep", *arguments, life=life,
                       program=site.program("lnet-selftest"), verb="node")
@@ -83,7 +83,7 @@ class Lst:
         assert said == "Test was added successfully\n", said
 
     def without_errors(self, *groups):
-        """Of this session: what the RPC engine counts is from the start of the process on."""
+        """Checks the errors of this session; counters of the RPC engine cover the whole process."""
         done = self.call("show_error", "--session", *groups)
         assert done.stdout == "".join(f"{group}:\nTotal 0 error nodes in {group}\n" for group in groups), done
         assert done.stderr == "", done.stderr

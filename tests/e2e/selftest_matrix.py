@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every size and concurrency of read, write and ping, all bytes checked, between two hosts: directly, then through a router.
 
-Not part of ./check, which runs a corner of it (cases/selftest_matrix.py). Fails if any request failed or any byte was wrong.
+Not part of ./check, which runs a part of it (cases/selftest_matrix.py). Fails if any request failed or any byte was wrong.
 
   tests/e2e/selftest_matrix.py --build build/check-gcc [--seconds 2]
 """
@@ -27,7 +27,7 @@ KIB = {"4k": 4, "8k": 8, "256k": 256, "1M": 1024}
 
 
 def nodes_of(hosts):
-    """The client is the console as well: its own latency is in the report."""
+    """The client is the console as well, so its own latency is in the report."""
     router = []
     if not isinstance(hosts, FlatHosts):
         router = [hosts.node(CONSOLE, "--config", config(hosts, CONSOLE, shards=2), "--idle", "sleep", "--drain-timeout", "0")]
@@ -50,7 +50,7 @@ def measure(hosts, sizes, concurrencies, seconds):
 
 
 def expect_whole(report, sizes, concurrencies):
-    """Every point is there once, moved what it says, and nothing failed."""
+    """Every point exists once, moved the reported bytes, and had no failures."""
     assert report["complete"], report["failure"]
     bulk = {(test, KIB[size] * 1024, each) for test in ("read", "write") for size in sizes for each in concurrencies}
     pings = {("ping", 0, each) for each in concurrencies}
@@ -60,7 +60,8 @@ def expect_whole(report, sizes, concurrencies):
     for point in points:
         rate = point["rpc_rate"]["median"]
         assert point["errors"] == 0 and rate > 0, point
-        # Rates are of whole seconds of the nodes' clocks: half of it is beyond any doubt.
+        # Rates are measured over whole seconds of the nodes' clocks: half of the rate is a safe
+        # bound.
         assert point["throughput_mibps"]["median"] * 1048576 >= 0.5 * rate * point["size"], point
         assert point["repeats"][0]["latency_us"]["p99"] > 0, point
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real processes in a scratch directory: starts nodes, talks to them, ends what it started."""
+"""Real processes in a scratch directory: starts nodes, sends them commands, ends its processes."""
 import contextlib
 import json
 import os
@@ -13,18 +13,19 @@ import time
 
 START_TIMEOUT_S = 30
 STOP_TIMEOUT_S = 20
-CALL_TIMEOUT_S = 90  # a NIC takes some 30 to let go of a peer that is gone
+CALL_TIMEOUT_S = 90  # a NIC needs some 30 to release an absent peer
 NOBODY = 65534
-# Interval of looks for a condition: a look often costs two processes, and a long wait needs few looks.
+# Polling interval of a condition: a poll often costs two processes, and a long wait needs few
+# polls.
 LOOK_S, LOOK_MAX_S = 0.02, 0.2
 
 
 class Skip(Exception):
-    """The case cannot run here; the text says why."""
+    """The case cannot run here; the text is the reason."""
 
 
 def eventually(what, condition, timeout_s=20):
-    """Waits for something that will happen; only its never happening is a failure."""
+    """Waits for a condition that must become true; it fails only if the condition never does."""
     end = time.monotonic() + timeout_s
     pause = LOOK_S
     while time.monotonic() < end:
@@ -45,7 +46,7 @@ class Node:
         command = [*prefix, program or site.program("lnet-router"), *([verb] if verb else []), "--socket", str(self.socket), "--lock-dir",
                    str(site.lock_dir), *arguments]
         self._log_file = open(self.log, "wb")
-        # In a session of its own, as whoever runs daemons does it.
+        # In a session of its own, like a daemon.
         self.process = subprocess.Popen(command, stdout=self._log_file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                         start_new_session=True, cwd=site.directory, user=user, group=user, extra_groups=[] if user else None)
 
@@ -66,7 +67,7 @@ class Node:
         return json.loads(done.stdout)
 
     def ask(self, verb, **args):
-        """As json(), but without a process: for questions that are repeated until a condition holds."""
+        """Like json(), but without a process: for repeated queries."""
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(CALL_TIMEOUT_S)
             client.connect(str(self.socket))
@@ -123,7 +124,7 @@ class Site:
         return self.run(self.program("lnetctl"), *words, stdin="" if stdin is None else stdin, user=user)
 
     def router(self, *arguments):
-        """Runs lnet-router to its end, for calls that must fail or only check."""
+        """Runs lnet-router until it exits, for calls that must fail or only check."""
         return self.run(self.program("lnet-router"), "--lock-dir", str(self.lock_dir), *arguments)
 
     def logs(self):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Slurm of its own on this machine: munged, slurmctld, and a slurmd in the network namespace of each node.
-
-All it has lies in the scratch folder of the case; what it starts it ends by process.
-"""
+"""A separate Slurm on this machine: munged, slurmctld, and a slurmd in the network namespace of each node. Its files are in
+the scratch folder of the case; it ends exactly the processes that it started."""
 import os
 import pathlib
 import secrets
@@ -48,7 +46,7 @@ def missing():
 
 
 class Job:
-    """One srun. Its number is that of the only job there is."""
+    """One srun. Its number is that of the only job."""
 
     def __init__(self, cluster, process):
         self.cluster, self.process, self.number = cluster, process, None
@@ -71,7 +69,7 @@ class Job:
 
 
 class SlurmCluster:
-    """`control` and `nodes`: pairs of namespace and address; a node is called n0, n1, and so on."""
+    """`control` and `nodes`: pairs of namespace and address; nodes are named n0, n1, and so on."""
 
     def __init__(self, site, control, nodes):
         if missing():
@@ -108,7 +106,7 @@ class SlurmCluster:
         (self.folder / "cgroup.conf").write_text(f"CgroupPlugin=cgroup/v1\nCgroupMountpoint={self.folder}/cgroup\n")
 
     def spawn(self, name, *command, namespace=None, host=None):
-        """In the foreground of a process of ours."""
+        """Starts it in the foreground of a child process."""
         if host:
             command = ("unshare", "--uts", "sh", "-c", 'hostname "$1"; shift; exec "$@"', "sh", host, *command)
         if namespace:

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A client, a server and two routers under traffic for minutes, with one fault after the other. Not part of ./check.
 
-Every operation is accounted for and every byte is right, or it fails. Between two faults all that the first one broke comes to
-light, so that each is held to account by itself. It fails, too, if a node that was not killed drops something for a cause that
-this fault does not explain; if more operations fail than were under way while it lasted; if one fails across a drained restart;
-if anything is dropped or fails when nothing is wrong; or if a process grows. r1 lives from beginning to end. Ends with its
-figures.
+Every operation is accounted for and every byte is checked. The run waits between two faults until the effects of the first
+one are visible, so that each fault is judged separately. It fails also if a node that was not killed drops a message for a
+cause that the fault does not explain; if more operations fail than were in flight during the fault; if one fails across a
+drained restart; if a message is dropped or an operation fails without a fault; or if a process grows. r1 runs from beginning
+to end. The run ends with its figures.
 
   tests/e2e/soak.py --build build/check-gcc [--minutes 10] [--seed 1]
 """
@@ -35,10 +35,11 @@ UNDER_WAY = WINDOW * SHARDS  # of a node
 BETWEEN_FAULTS_S = 3
 HEALS_WITHIN_S = 90
 GROWTH_MAX = 1.05
-LIFE_MIN_S = 60  # shorter lives are still growing to their size
-RUN_KIB = 640  # what lnet-traffic keeps of each run that puts to it: one for each shard of each life of the other
+LIFE_MIN_S = 60  # memory of shorter lives is still growing
+RUN_KIB = 640  # memory of lnet-traffic for each run that puts to it: one for each shard of each
+               # life of the other side
 
-# Causes of drops that a fault explains: at the router that it is about, at other routers, at the ends.
+# Causes of drops that a fault explains: at the affected router, at other routers, at the ends.
 ALL_ROUTERS, ONE_ROUTER = {"hit": HOP_AWAY, "router": HOP_AWAY}, {"hit": HOP_AWAY, "router": set(), "end": ROUTER_AWAY}
 EXPLAINS = {
     "start": ALL_ROUTERS | {"end": ROUTER_AWAY},
@@ -54,7 +55,7 @@ EXPLAINS = {
 
 
 class Standstill:
-    """Whether the machine has stood still for longer than nodes take one another for dead: then nothing follows from what failed."""
+    """Detects that the machine stood still for longer than the timeouts of nodes: failures prove nothing then."""
 
     LONGEST_S = 2
 
@@ -80,17 +81,17 @@ class Life:
 
     def __init__(self, node, kind, began):
         self.node, self.kind, self.began = node, kind, began
-        self.accounted = None  # drops for which something was to blame, by cause; None: it is new
+        self.accounted = None  # explained drops by cause; None: new
         self.has_begun = False
-        self.failed_before = 0  # until then: not all were there
-        self.sizes = []  # (when, KiB, what it may have come to need)
+        self.failed_before = 0  # failures before all were running
+        self.sizes = []  # (time, KiB, allowed growth)
 
     def drops(self):
         """(drop_count, causes by name)"""
         return drop_count(self.node), drops(self.node)
 
     def holds_to_account(self, by, hit=False, is_judged=True):
-        """What it has dropped since the last time."""
+        """Judges its drops since the previous call."""
         total, causes = self.drops()
         explained = EXPLAINS[by]["hit" if hit else self.kind]
         if self.accounted is None and self.kind == "end":
@@ -116,10 +117,10 @@ class Soak:
         self.lives = collections.Counter()
         self.alive = {}
         self.faults = collections.Counter()
-        self.failed = collections.Counter()  # of lives that are over
-        self.accounted = {"client": 0, "server": 0}  # failures for which something was to blame
-        self.ended = collections.Counter()  # what servers that were restarted had counted
-        self.dropped = collections.Counter()  # of routers that were drained
+        self.failed = collections.Counter()  # of earlier lives
+        self.accounted = {"client": 0, "server": 0}  # explained failures
+        self.ended = collections.Counter()  # final counts of restarted servers
+        self.dropped = collections.Counter()  # of drained routers
         self.standstill, self.stood_still = Standstill(), 0
         self.healed = time.monotonic()
         for name in [*hosts.routers, "server", "client"]:
@@ -139,7 +140,7 @@ class Soak:
         self.alive[name] = Life(node, "end" if other else "router", time.monotonic())
 
     def end(self, name):
-        """What it has come to until now; the next life of its begins with nothing."""
+        """Its final counts; the next life begins at zero."""
         life = self.alive[name]
         life.holds_to_account("nothing")
         life.has_not_grown()
@@ -201,14 +202,15 @@ class Soak:
         self.is_whole()
         took = self.healed - began
         self.rests()
-        # Each that was under way may be lost, and so may what took its place, once in a transaction's time.
+        # Each operation in flight may be lost, and so may its successors, once in each transaction
+        # timeout.
         allowed = 0 if "drained" in name else UNDER_WAY * (1 + int(took // TRANSACTION_S))
         lost = self.holds_to_account(name, hit, allowed)
         self.look()
         return name, took, lost
 
     def holds_to_account(self, name, hit=None, allowed=0):
-        """Whatever has been dropped or has failed since the last time. Returns how much has failed."""
+        """Judges all drops and failures since the previous call. Returns the number of failures."""
         failures = self.failures()
         lost = {end: failed - self.accounted[end] for end, failed in failures.items()}
         if stood := self.standstill.take():
@@ -225,11 +227,11 @@ class Soak:
                 for name in ("client", "server")}
 
     def rests(self):
-        """Whatever was wrong has come to light."""
+        """All effects of a fault are visible."""
         time.sleep(max(0.0, self.healed + TRANSACTION_S + 3 - time.monotonic()))
 
     def is_whole(self):
-        """Both ends go by both routers, and get answers."""
+        """Both ends use both routers and get answers."""
         def all_up(node):
             rows = node.json("route", "show", "-v")["route"]
             return len(rows) == 2 and all(row["state"] == "up" for row in rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes with TCP networks: what their cases do again and again."""
+"""Nodes with TCP networks: helpers of their cases."""
 from cases_common import one_shard
 from site_under_test import eventually
 from two_hosts import ADDRESSES
@@ -46,7 +46,7 @@ def sockets(node, network="tcp"):
 
 
 def has_all_it_wants(node):
-    """Connections to its peers: after the first message they come one by one."""
+    """Its connections to peers are complete: after the first message they are made one by one."""
     return all(peer["connections"] == peer["wanted"] for peer in node.json("conn", "peers", "-v")["conn peer"])
 
 
@@ -54,7 +54,7 @@ SECOND = "10.88.0.67@tcp"
 
 
 def knows_both(hosts, a, b):
-    """Host b has a second NI on the network, and a knows of it and is connected."""
+    """Host b has a second NI on the network; a knows it and is connected."""
     hosts.address("b", SECOND.partition("@")[0], 24)
     add_v4(a, b)
     works(b, "net", "add", "--nid", SECOND)
@@ -64,7 +64,7 @@ def knows_both(hosts, a, b):
 
 
 def reaches(node, target):
-    """Sooner or later: others may keep the machine busy."""
+    """Retries: other processes may keep the machine busy."""
     eventually(f"{target} answers {node.name}", lambda: answers(node, target))
 
 
@@ -73,5 +73,5 @@ def answers(node, target):
 
 
 def counted(node, object_name, row):
-    """Of all shards together."""
+    """The sum over all shards."""
     return sum(each[row] for each in node.ask("counters show")["counters"] if each["object"] == object_name)

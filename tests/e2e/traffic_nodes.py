@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes that run lnet-traffic: PUTs and GETs of all sizes, each checked byte by byte and accounted for."""
+"""Nodes with lnet-traffic: PUTs and GETs of all sizes, each checked byte by byte and accounted for."""
 import os
 import re
 import time
@@ -10,17 +10,17 @@ from tcp_nodes import counted, nid
 from two_hosts import ADDRESSES
 
 V4, V6 = 0, 1
-# Seconds instead of minutes until somebody is given up.
-TRANSACTION_S = 8  # that an operation may be without an answer
+# Timeouts of seconds instead of minutes.
+TRANSACTION_S = 8  # an operation times out after this
 IMPATIENT = f"""options lnet lnet_transaction_timeout={TRANSACTION_S} lnet_retry_count=2
 options ksocklnd sock_timeout=3 max_reconnectms=1000 keepalive_idle=2 keepalive_intvl=1 keepalive_count=2
 """
-GIVEN_UP_S = TRANSACTION_S + 4  # by then it has failed, and we have seen that
+GIVEN_UP_S = TRANSACTION_S + 4  # by then its failure is visible
 BAD = ("wrong_replies", "delivered_twice", "delivered_corrupt")
 
 
 def plan(shards):
-    """One CPT for each two shards, over the CPUs that we may use."""
+    """One CPT for each two shards, over the usable CPUs."""
     cpus = sorted(os.sched_getaffinity(0))
     lines = ""
     for shard in range(shards):
@@ -59,15 +59,15 @@ def ended(node):
 
 
 def answers_all(operations, *nodes):
-    """Those have `--count`, and nothing of theirs is lost: if something is, it is under way until its time is up, and then failed."""
+    """Nodes with `--count`, and without losses: a lost operation is in flight until its timeout and then failed."""
     for node in nodes:
         eventually(f"all operations of {node.name} end", lambda: ended(node) == operations, 90)
         assert count(node, "failed") == 0, (node.name, node.json("counters", "show"))
 
 
 def losses(operations, since, before, *nodes):
-    """Waits until all operations of those have ended, who have `--count`. By name: how many more than `before` have failed, and
-    how many seconds after `since` it was seen that another one had."""
+    """Waits until all operations of these nodes, which have `--count`, have ended. By name: the number of failures beyond
+    `before`, and the seconds after `since` at which the last failure was seen."""
     lost = {node.name: (0, 0.0) for node in nodes}
 
     def all_end():
@@ -90,7 +90,7 @@ def is_clean(node):
 
 
 def last_words(node, abandoned_max=None):
-    """Stops it; what it says at the end. `abandoned_max`: operations that may be under way then, none if it has ended them all."""
+    """Stops it and returns its final output. `abandoned_max`: operations that may be in flight then; none if all have ended."""
     node.stop()
     words = {key: int(value) for key, value in re.findall(r"^    (\w+): (\d+)$", node.output(), re.MULTILINE)}
     assert words, f"{node.name} ended without a word"

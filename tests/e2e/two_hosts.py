@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two hosts on one wire: network namespaces joined by a veth pair, gone when the case ends."""
+"""Two hosts on one wire: network namespaces joined by a veth pair, removed when the case ends."""
 import contextlib
 import ctypes
 import itertools
@@ -10,7 +10,7 @@ from bad_wire import MTU, BadWire, open_tap
 from site_under_test import Skip
 
 ADDRESSES = {"a": ("10.88.0.1", "fd88::1"), "b": ("10.88.0.2", "fd88::2")}
-NO_MAC = "02:00:00:00:00:99"  # nobody's
+NO_MAC = "02:00:00:00:00:99"  # an unused address
 
 
 def ip(*words, may_fail=False):
@@ -24,7 +24,7 @@ CLONE_NEWNET = 0x40000000
 
 @contextlib.contextmanager
 def inside(name):
-    """Sockets and devices made meanwhile are in that network namespace, and stay there."""
+    """Sockets and devices made meanwhile belong to that network namespace, and stay there."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def enter(path):
@@ -87,7 +87,7 @@ class Hosts:
         return self.site.node(*arguments, name=name or side, prefix=("ip", "netns", "exec", self.names[side], *prefix), **how)
 
     def command(self, side, *words):
-        """Runs it on that host."""
+        """Runs the command on that host."""
         done = self.site.run("ip", "netns", "exec", self.names[side], *words)
         assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
         return done.stdout
@@ -100,7 +100,7 @@ class Hosts:
 
     @contextlib.contextmanager
     def unanswered(self, side):
-        """What that host sends to the other is lost meanwhile: who dials is not refused, and waits."""
+        """Packets from that host to the other one are lost meanwhile: a connecting node is not refused, but waits."""
         addresses = next(there for name, there in ADDRESSES.items() if name != side)
         for address in addresses:
             ip("-n", self.names[side], "neighbour", "replace", address, "lladdr", NO_MAC, "dev", "eth0", "nud", "permanent")
@@ -119,7 +119,7 @@ class Hosts:
 
 @contextlib.contextmanager
 def two_hosts(site, may_be_bad=False):
-    """With a wire between them that can be made bad, slower than the good one."""
+    """The wire between them can fail; it is slower than the normal one."""
     if os.geteuid() != 0:
         raise Skip("needs root for network namespaces")
     hosts = Hosts(site)

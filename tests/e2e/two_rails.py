@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two hosts with two addresses each, hence two NIs: which of them messages take."""
+"""Two hosts with two addresses each, hence two NIs: the NIs that messages use."""
 from cases_common import one_shard
 from tcp_nodes import nid, start, works
 from two_hosts import ip
@@ -32,7 +32,7 @@ def sent(shown):
 
 
 def used(node, to):
-    """Which of our NIs and of the peer's so many pings went by."""
+    """The local and the peer NIs that this many pings used."""
     before = sent(nis(node)), sent(peer_nis(node))
     works(node, "ping", "--count", str(PINGS), to)
     after = sent(nis(node)), sent(peer_nis(node))

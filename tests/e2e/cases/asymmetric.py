@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Routes that are good in one direction only: avoid_asym_router_failure and drop_asym_route."""
+"""Routes that work in one direction only: avoid_asym_router_failure and drop_asym_route."""
 from routed_hosts import routed_hosts, start
 from site_under_test import eventually
 from tcp_nodes import counted, works

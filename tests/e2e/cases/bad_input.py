@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whatever is wrong: where, what, what was expected; a status other than 0; nothing changed."""
+"""Invalid input: the error names the place, the error and the expectation; the exit status is not 0; nothing changes."""
 import json
 import socket
 

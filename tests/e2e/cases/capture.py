@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lnetdump on running nodes: what it sees, who may use it, and that no reader is in the way of messages."""
+"""lnetdump on running nodes: its captures, permissions, and that readers do not delay messages."""
 import contextlib
 import json
 import os
@@ -38,7 +38,7 @@ class Reader:
         with open(self.printed, "wb") as output, open(self.errors, "wb") as errors:
             self.process = subprocess.Popen([site.program("lnetdump"), "--socket", str(node.socket), *map(str, words)], stdout=output,
                                             stderr=errors, stdin=subprocess.DEVNULL)
-        site.nodes.append(self)  # ends with the case, and is shown like nodes if that fails
+        site.nodes.append(self)  # ends with the case, and its output is shown on failure
         self.name = name
         eventually("the capture begins", lambda: self.process.poll() is not None or self.shown())
         assert self.process.poll() is None, self.said()
@@ -60,7 +60,7 @@ class Reader:
         return self.process.wait(20)
 
     def losses(self):
-        """What it said at its end: messages that it had, and that it lost."""
+        """Its final counts: captured and lost messages."""
         last = self.said().splitlines()[-1].split()
         assert last[1] == "messages," and last[3] == "lost", self.said()
         return int(last[0]), int(last[2])
@@ -139,7 +139,7 @@ def case_a_reader_that_is_killed_takes_its_capture_along(site):
         eventually("its capture is gone", lambda: not captures(b))
         assert "event=capture_ended" in b.output(), b.output()
         pings(a, nid("b"))
-        for number in range(10):  # nothing is left of those that were there before
+        for number in range(10):  # earlier captures are gone
             Reader(site, b, f"again{number}", "-q").stop(signal.SIGKILL)
             eventually("its capture is gone", lambda: not captures(b))
 
@@ -183,7 +183,7 @@ def case_captures_are_bounded(site):
     eventually("one is free", lambda: len(captures(node)) == 7)
     done = lnetdump(site, node, "--ring", str(1 << 20), status=1)
     assert "use a smaller --ring" in done.stderr, done.stderr
-    # The node goes: readers end with what they have.
+    # The node ends: readers keep the records that they have.
     node.stop()
     for reader in readers[1:]:
         assert reader.process.wait(20) == 0 and "the node has ended the capture" in reader.said(), reader.said()
@@ -296,7 +296,7 @@ def case_captures_go_on_when_lnet_is_taken_down_and_up(site):
 
 
 def case_nodes_elsewhere_are_captured_by_ssh(site):
-    """ssh itself is not in the test: a script in its place runs what it is given, as sshd has a shell do it."""
+    """A script replaces ssh and runs its command in a shell, as sshd does."""
     with two_nodes(site) as (a, b):
         stand_in = site.path("bin")
         stand_in.mkdir()

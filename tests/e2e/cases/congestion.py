@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which of the system's congestion controls connections have, on systems that pace by default."""
+"""The congestion control of connections, on systems that pace by default."""
 import pathlib
 
 from cases_common import one_shard
@@ -21,12 +21,12 @@ def pace_by_default(hosts):
 
 
 def controls(node):
-    """Of connections that stand: how far away a peer is shows then."""
+    """The congestion controls of open connections, once the distance of the peer is known."""
     return {each["tcp info"]["congestion_control"] for each in node.json("conn", "show", "-v")["conn"] if each["state"] == "open"}
 
 
 def expect(site, control, tcp="", delay_s=None):
-    """Of all connections, whichever side has made them."""
+    """Expects it on all connections, whichever side made them."""
     with two_hosts(site, may_be_bad=delay_s is not None) as hosts:
         pace_by_default(hosts)
         if delay_s:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steering and watching a running node with lnetctl, and the scrape."""
+"""Control and monitoring of a running node with lnetctl and metrics scrapes."""
 import contextlib
 import json
 import os
@@ -69,8 +69,8 @@ def case_the_log_says_what_changed_and_nothing_else(site):
         assert node.lnetctl("set", "turn_limit_usec", "77").returncode == 0
         peer = "peer:\n    - primary nid: 10.0.0.2@tcp\nplnet:\n    pollers:\n        turn_limit_usec: 78\n"
         assert node.lnetctl("import", stdin=peer).returncode == 0
-        # Refused at once, since its interface is not there; and late, when its port turns out to be taken: what it was for the
-        # node itself goes back with it.
+        # The first is refused at once, since its interface is missing; the second fails late, when
+        # its port is in use, and its node-wide changes are undone.
         for value, ni, says in ((79, "interfaces: {0: nowhere}", "nowhere"), (80, "nid: 127.0.0.1@tcp7", "cannot listen")):
             net = f"net:\n    - net type: tcp7\n      local NI(s):\n        - {ni}\n"
             done = node.lnetctl("import", stdin=peer.replace("78", str(value)) + net)
@@ -138,7 +138,7 @@ def case_metrics_on_any_port_say_which_one_it_is(site):
     address = node.json("status")["status"]["metrics"]
     assert not address.endswith(":0"), address
     assert "plnet_" in urllib.request.urlopen(f"http://{address}/metrics", timeout=20).read().decode()
-    assert "127.0.0.1:0" in node.lnetctl("export", "--backup").stdout  # what was asked for
+    assert "127.0.0.1:0" in node.lnetctl("export", "--backup").stdout  # the configured value
 
 
 def case_a_scrape_is_answered_beside_callers_that_drip(site):
@@ -153,7 +153,8 @@ def case_a_scrape_is_answered_beside_callers_that_drip(site):
                 each.sendall(b"GET /met")
             text = urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=20).read().decode()
             assert "plnet_" in text, text[:200]
-            # On a busy machine the node may have closed some before the scrape: then they prove nothing.
+            # On a busy machine the node may have closed some before the scrape; the case proves
+            # nothing then.
             return all(is_kept_waiting(each) for each in drips)
 
     eventually("a scrape ends while all others still drip", scraped_beside_drips, 60)
@@ -171,7 +172,7 @@ def case_metrics_that_cannot_listen_say_why(site):
     assert done.returncode == 0 or "IPv6" in done.stderr or "family" in done.stderr or "assign" in done.stderr, done.stderr
 
 
-SCRAPES_AT_A_TIME = 32  # the node's
+SCRAPES_AT_A_TIME = 32  # the node's limit
 
 
 def is_kept_waiting(connection):
@@ -183,11 +184,11 @@ def is_kept_waiting(connection):
 
 
 def case_a_scraper_that_hangs_delays_nobody(site):
-    """The node cuts them off after a while: whoever had to wait for them is answered only then."""
+    """The node closes hanging connections after a while; queued requests are answered then."""
     node = site.node("--config", two_shards(site))
     port = free_port()
     assert node.lnetctl("set", "metrics_listen", f"127.0.0.1:{port}").returncode == 0
-    for _ in range(5):  # the machine may be slower than that
+    for _ in range(5):  # retries for slow machines
         hung = [socket.create_connection(("127.0.0.1", port)) for _ in range(SCRAPES_AT_A_TIME)]
         for scraper in hung:
             scraper.send(b"GET /metr")
@@ -225,7 +226,7 @@ def case_cpt_plan_works_on_machines_that_are_not_here(site):
 
 def case_export_writes_to_a_device_and_behind_a_link_instead_of_replacing_them(site):
     node = site.node()
-    # A link to the device: were it replaced, then only the link would be.
+    # A link to the device: a replacement would replace only the link.
     full = site.path("full")
     full.symlink_to("/dev/full")
     done = node.lnetctl("export", str(full))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `route explain` says, beside what routes and connections are: a client behind two routers, with an NI on each of two shards."""
+"""`route explain` compared with routes and connections: a client behind two routers, with an NI on each of two shards."""
 import os
 
 from cases_common import plan_on
@@ -15,7 +15,7 @@ PEER_CREDITS = 8
 
 
 def client_of_two_shards(hosts):
-    """Each of its NIs is served by one of them, so that for one of the two a gateway is at home on the other."""
+    """Each of its NIs is served by one shard, so for one of the two a gateway has its home on the other shard."""
     cpus = sorted(os.sched_getaffinity(0))
     ours = [f"{address(0, number)}@tcp" for number in (hosts.CLIENT, SECOND)]
     ip("-n", hosts.names["client"], "address", "add", f"{address(0, SECOND)}/24", "dev", "eth0")
@@ -63,7 +63,8 @@ def case_the_shards_of_a_path_are_those_of_its_connections(site):
                 assert path["cpt"] == path["shard"], path
                 assert path["peer tx credits max"] == PEER_CREDITS and path["ni tx credits"] > 0, path
                 homes.add(path["shard"])
-            assert len(homes) == 1, (gateway, homes)  # by one NI its connections are there, by the other they are not
+            assert len(homes) == 1, (gateway, homes)  # its connections are on the home of one NI,
+                                                      # but not of the other
         last_words(client)
 
 

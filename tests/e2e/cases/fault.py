@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fault rules between real processes: what they strike is counted, to the message."""
+"""Fault rules between real processes: the counters match the affected messages exactly."""
 from site_under_test import eventually
 from tcp_nodes import counted, nid, works
 from traffic_nodes import IMPATIENT, count, is_clean, last_words, start, target_of

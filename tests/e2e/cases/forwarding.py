@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages between two networks through lnet-router: whole, once, both ways, PUT and GET of all sizes."""
+"""Messages between two networks through lnet-router: complete, once, both ways, PUT and GET of all sizes."""
 import signal
 import time
 
@@ -10,7 +10,7 @@ from tcp_nodes import counted, works
 from traffic_nodes import GIVEN_UP_S, IMPATIENT, TRANSACTION_S, answers_all, count, has_answered, is_clean, last_words, losses
 
 COPIED = "    tcp:\n        relay_bytes_min: 0\n"
-OPERATIONS = 4000  # a second or two of traffic, of which a tenth is over when something happens
+OPERATIONS = 4000  # a second or two of traffic; a fault happens after a tenth of it
 
 
 def statistic(node, row):
@@ -18,7 +18,7 @@ def statistic(node, row):
 
 
 def rests(node):
-    """It holds no message of anybody, and a router has all its buffers."""
+    """It holds no messages, and a router has all its buffers."""
     return statistic(node, "msgs_alloc") == 0 and (not node.name.startswith("r") or buffers_home(node))
 
 
@@ -30,11 +30,17 @@ def both_ways(site, shards, operations=2000, settings=""):
     with routed_hosts(site) as hosts:
         router = start(hosts, "r0", shards=shards, settings=settings)
         more = ("--count", str(operations))
-        server = start(hosts, "server", "--to", hosts.nid("client"), *more, shards=shards)  # the router keeps it waiting until then
+        server = start(hosts, "server", "--to", hosts.nid("client"), *more, shards=shards)  # the
+                                                                                            # router
+                                                                                            # lets
+                                                                                            # it
+                                                                                            # wait
+                                                                                            # until
+                                                                                            # then
         client = start(hosts, "client", "--to", hosts.nid("server"), *more, shards=shards)
         has_answered(client, 1)
         has_answered(server, 1)
-        failed = counted(router, "lnet_cause", "forward_failed")  # before both were there
+        failed = counted(router, "lnet_cause", "forward_failed")  # before both were running
         answers_all(operations, client, server)
         assert statistic(router, "route_count") >= 4 * operations, "each is a request and its answer"
         assert counted(router, "lnet_cause", "forward_failed") == failed
@@ -77,7 +83,7 @@ def case_the_server_is_killed_and_comes_back(site):
         back = time.monotonic()
         lost, last_s = losses(OPERATIONS, back, nothing, client)[client.name]
         print(f"{lost} lost, the last {last_s:.1f} s after the server was back")
-        # What was under way, and what took its place once that was given up and there was still no server.
+        # Operations in flight, and their successors after each timeout while the server was absent.
         assert lost <= WINDOW * (1 + int((back - killed) // TRANSACTION_S)), client.json("counters", "show")
         assert last_s <= GIVEN_UP_S, f"it still lost something {last_s:.1f} s after all were there"
         drops_only(router, HOP_AWAY)

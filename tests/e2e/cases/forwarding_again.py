@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A router cannot connect one interface of a peer: messages that have not left go to another interface, once."""
+"""A router cannot connect to one interface of a peer: unsent messages go to another interface, once."""
 import contextlib
 import os
 
@@ -14,7 +14,7 @@ SECOND = address(1, 52)
 
 
 class TwoNidHosts(RoutedHosts):
-    """The server has two addresses on its network, of which the router reaches one."""
+    """The server has two addresses on its network, one of which the router can reach."""
 
     def wire(self):
         super().wire()

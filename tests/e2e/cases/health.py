@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Interfaces that fail: messages go again by others, and those that failed are found to be well again."""
+"""Interfaces that fail: messages are resent by other interfaces, and failed interfaces are detected as healthy again."""
 from site_under_test import eventually
 from tcp_nodes import nid, works
 from two_hosts import two_hosts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""IPv6 addresses that the system keeps from use for want of a link, and those that an interface has only for a while."""
+"""IPv6 addresses that are tentative for want of a link, and temporary addresses."""
 from cases_common import one_shard
 from site_under_test import Skip, eventually
 from tcp_nodes import add_v4, fails, nid, pings, reaches, start, works
@@ -24,7 +24,7 @@ def on(hosts, side, *words):
 
 
 def second_wire(hosts):
-    """eth1 on both sides. That of b is switched off, so that a's has no carrier."""
+    """eth1 on both sides. That of b is down, so that a's has no carrier."""
     ends = [f"p6{hosts.tag}{side}" for side in ADDRESSES]
     ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
     for side, end in zip(ADDRESSES, ends):
@@ -32,12 +32,12 @@ def second_wire(hosts):
 
 
 def link(hosts):
-    """As `ip` shows eth1 of a."""
+    """eth1 of a in the output of `ip`."""
     return hosts.command("a", "ip", "link", "show", "dev", "eth1")
 
 
 def addresses(hosts):
-    """Those of eth1 of a, a line each."""
+    """The addresses on eth1 of a, one a line."""
     return [line for line in hosts.command("a", "ip", "address", "show", "dev", "eth1").splitlines() if " inet6 " in line]
 
 
@@ -46,7 +46,7 @@ def is_tentative(hosts):
 
 
 def address_without_link(hosts):
-    """On eth1 of a, which gets its link by that of b. Not with nodad: then it would be in use at once."""
+    """An address on eth1 of a, whose link comes up with that of b. Without nodad, which would make it usable at once."""
     on(hosts, "a", "link", "set", "eth1", "up")
     eventually("eth1 has no carrier", lambda: "NO-CARRIER" in link(hosts))
     on(hosts, "a", "address", "add", f"{OURS}/64", "dev", "eth1")
@@ -67,13 +67,13 @@ def document(site, name, peer_credits):
 
 
 def two_nets(site):
-    """A whole configuration: what a node may be started with."""
+    """A complete configuration to start a node with."""
     with open(one_shard(site), encoding="utf-8") as plan:
         return site.write("a.yaml", plan.read() + NETS.format(v4=nid("a"), v6=OURS, peer_credits=8))
 
 
 def changes(node):
-    """What the log has of the NI, in order: each change once, none taken back."""
+    """The log lines about the NI, in order: each change once, none undone."""
     words = (line.split() for line in node.output().splitlines() if f"nid={OURS}@tcp1" in line)
     return [word for line in words for word in line if word.startswith(("event=ni_", "event=link_"))]
 
@@ -130,7 +130,7 @@ def case_an_interface_gives_no_ipv6_address_that_is_soon_gone(site):
             raise Skip(f"cannot ask for temporary addresses: {done.stderr.strip()}")
         for side in ADDRESSES:
             on(hosts, side, "link", "set", "eth1", "up")
-        # The system has what comes later first.
+        # The system lists later addresses first.
         on(hosts, "a", "address", "add", f"{OURS}/64", "dev", "eth1", "nodad", "mngtmpaddr")
         on(hosts, "a", "address", "add", "fd8a::1/64", "dev", "eth1", "nodad", "preferred_lft", "0")
         listed = addresses(hosts)
@@ -140,7 +140,7 @@ def case_an_interface_gives_no_ipv6_address_that_is_soon_gone(site):
         node = start(hosts, "a", one_shard(site))
         works(node, "net", "add", "--net", "tcp1", "--if", "eth1")
         assert ni_of(node)["nid"] == f"{OURS}@tcp1", ni_of(node)
-        # Who names it may have it all the same.
+        # An explicit NID may use it.
         temporary = next(line for line in listed if "temporary" in line).split()[1].partition("/")[0]
         works(node, "net", "add", "--nid", f"{temporary}@tcp2")
         eventually("it is in use", lambda: ni_of(node, "tcp2")["status"] == "up")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a node learns of a peer, and what goes beside it, leaves the connections to that peer alone."""
+"""News about a peer and unrelated changes leave its connections open."""
 from site_under_test import eventually
 from tcp_nodes import SECOND, add_v4, has_all_it_wants, knows_both, nid, pair, pings, sockets, works
 from two_hosts import two_hosts

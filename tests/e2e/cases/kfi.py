@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kfi networks on NICs in software: N@kfi, discovery, one that is killed, a router to TCP, configurations that are wrong."""
+"""kfi networks on software NICs: N@kfi, discovery, a killed node, a router to TCP, invalid configurations."""
 import json
 import signal
 
@@ -98,7 +98,9 @@ def case_a_change_that_a_nic_does_not_let_happen_in_time_is_taken_back_whole(sit
     server, client = pair(site, options="")
     works(client, "peer", "add", "--prim_nid", nid(0x3c4))
     server.stop(signal.SIGKILL)
-    fails(client, "ping", "--timeout", "1", nid(SERVER))  # what is under way holds the NIC for some seconds more than a change has
+    fails(client, "ping", "--timeout", "1", nid(SERVER))  # operations in flight hold the NIC for
+                                                          # some seconds longer than a change may
+                                                          # wait
     before = works(client, "export", "--backup")
     other = KFI_NET.replace("interfaces:", "lnd tunables: {traffic_class: low_latency}, interfaces:")
     assert "LNet did not" in fails(client, "import", site.write("other.yaml", other))  # some 30 s
@@ -136,7 +138,8 @@ def case_a_wrong_configuration_is_told_with_its_place_and_starts_nothing(site):
 def case_a_network_on_what_is_not_there_changes_nothing(site):
     node = start(site, "server", "server", SERVER)
     before = works(node, "export", "--backup")
-    assert "cxi0" in fails(node, "net", "add", "--net", "kfi1", "--if", "cxi7")  # says which there are
+    assert "cxi0" in fails(node, "net", "add", "--net", "kfi1", "--if", "cxi7")  # lists the
+                                                                                 # existing devices
     other = site.write("other.yaml", "net: [{net type: kfi1, local NI(s): [{interfaces: {0: cxi7}}]}]\n")
     for how in (["--plan"], []):
         assert "other.yaml:1:38: network kfi1: interface cxi7" in fails(node, "import", *how, other), fails(node, "import", *how, other)
@@ -145,7 +148,7 @@ def case_a_network_on_what_is_not_there_changes_nothing(site):
 
 
 def case_a_network_of_any_number(site):
-    """On the NIC it is the process of that number modulo 256."""
+    """Its process number on the NIC is the network number modulo 256."""
     nets = KFI_NET.replace("kfi,", "kfi300,")
     server = start(site, "server", "server", SERVER, nets=nets)
     client = start(site, "client", "client", CLIENT, cpu=1, nets=nets)
@@ -154,7 +157,7 @@ def case_a_network_of_any_number(site):
 
 
 def case_several_shards_serve_an_interface(site):
-    """Each has a receive context of its own, and what goes to a peer does so where the peer has its home."""
+    """Each has its own receive context, and messages to a peer are sent on the shard of its home."""
     words = {"program": site.program("lnet-traffic")}
     server = start(site, "server", "server", SERVER, "--window", "4", "--stay", cpts=3, **words)
     client = start(site, "client", "client", CLIENT, "--window", "4", "--stay", "--to", nid(SERVER), cpts=2, **words)
@@ -169,7 +172,7 @@ def case_several_shards_serve_an_interface(site):
         assert counted(node, "lnd_kfi", "unexpected_events") == 0, node.json("counters", "show")
     contexts = {peer["receive context"] for each in client.json("kfi", "peers")["kfi peers"] for peer in each["peers"]}
     assert contexts == set(homes_of(server, CLIENT)), contexts
-    client.stop()  # what is out then fails
+    client.stop()  # messages in flight fail then
     works(server, "net", "del", "--net", "kfi")
     eventually("the interface is free", lambda: server.lnetctl("net", "add", "--net", "kfi", "--if", "cxi0", "--cpt", "[1,2]").returncode == 0,
                60)
@@ -280,7 +283,7 @@ MOVED = 0x1a3
 
 
 def case_a_cable_is_moved_while_the_node_runs(site):
-    """The NI comes back under the NID of its new address, with its routes; who knows the node by TCP is told."""
+    """The NI returns with the NID of its new address and with its routes; peers that know the node by TCP are notified."""
     words = {"program": site.program("lnet-traffic")}
     routes = f"route: [{{net: o2ib, gateway: {CLIENT}@kfi}}]\n"
     server = start(site, "server", "server", SERVER, "--window", "4", "--stay", nets=ON_TWO % "127.77.0.1" + routes, **words)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kfi networks on providers of libfabric: two nodes on shm and on net, one that is killed, a router to TCP, what is wrong."""
+"""kfi networks on providers of libfabric: two nodes on shm and on net, a killed node, a router to TCP, invalid
+configurations."""
 import os
 import signal
 
@@ -7,7 +8,7 @@ from kfi_nodes import IMPATIENT, KFI_NET, answers, homes_of, memif, nid, plan, s
 from site_under_test import Skip, eventually
 from tcp_nodes import counted, fails, works
 
-# Names of shm, and ports of net, are the host's: another run may go on beside this one.
+# Names of shm and ports of net belong to the host: another run may use them at the same time.
 SERVER = os.getpid() % 400_000 * 2 + 2
 CLIENT = SERVER + 1
 NUMBER = os.getpid() % 500 + 1
@@ -22,7 +23,7 @@ def net(ip):
 
 
 def needs(site, interface):
-    """Skips a case whose provider is missing. The program ends in any case: there is no cxi7."""
+    """Skips a case whose provider is missing. The program exits in any case, since cxi7 does not exist."""
     path = site.write("try.yaml", KFI_NET.replace("cxi0", "cxi7") + plan() + interface)
     done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("try.sock")))
     assert done.returncode == 1, done.stderr
@@ -68,7 +69,7 @@ def case_a_network_on_shm_goes_and_comes_by_hand(site):
 
 
 def case_two_networks_share_an_interface_on_shm(site):
-    """None of them comes again under a name that it had."""
+    """None of them reuses a former name."""
     needs(site, shm(SERVER))
     numbers = sorted({NUMBER, NUMBER % 500 + 2})
     first, second = (f"kfi{number}" for number in numbers)
@@ -93,7 +94,7 @@ def case_one_on_shm_is_killed_or_crashes_and_comes_back(site):
     server, client = pair(site)
     for end in (signal.SIGKILL, signal.SIGSEGV):
         code = server.stop(end)
-        # A sanitizer reports a crash in its own way.
+        # A sanitizer reports a crash differently.
         assert code == -end or "Sanitizer" in server.output(), f"{end.name}: ended with {code}"
         server = start(site, "server", shm(SERVER), life=f"-after-{end.name}")
         answers(client, nid(SERVER), 90)
@@ -143,7 +144,7 @@ buffers: {{tiny: 256, small: 256, large: 32}}
 
 
 def case_a_router_between_kfi_on_a_cassini_and_kfi_on_libfabric(site):
-    """The two do not understand each other, but each understands the router."""
+    """The two cannot communicate directly, but each can with the router."""
     needs(site, shm(SERVER))
     words = {"program": site.program("lnet-traffic")}
     on_shm = KFI_NET.replace("type: kfi", f"type: {ON_SHM}") + f"route: [{{net: kfi, gateway: {nid(CLIENT, ON_SHM)}}}]\n"
@@ -168,7 +169,7 @@ def case_a_provider_that_is_not_there_is_told_with_its_place(site):
 
 
 def case_several_shards_serve_an_interface(site):
-    """Each has an endpoint of its own, and what goes to a peer does so where the peer has its home."""
+    """Each has its own endpoint, and messages to a peer are sent on the shard of its home."""
     needs(site, shm(SERVER))
     words = {"program": site.program("lnet-traffic")}
     server = start(site, "server", shm(SERVER), "--window", "4", "--stay", cpts=3, **words)
@@ -180,7 +181,7 @@ def case_several_shards_serve_an_interface(site):
         assert len(homes_of(node, other)) == 1, known
         assert not any(counted(node, "traffic", row) for row in ("failed", "wrong_replies", "delivered_twice", "delivered_corrupt"))
         assert counted(node, "ofi", "garbage") == 0, node.json("counters", "show")
-    client.stop()  # what is out then fails
+    client.stop()  # messages in flight fail then
     works(server, "net", "del", "--net", "kfi")
     eventually("the interface is free", lambda: server.lnetctl("net", "add", "--net", "kfi", "--if", "cxi0", "--cpt", "[1,2]").returncode == 0,
                60)

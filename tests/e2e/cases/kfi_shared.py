@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several kfi networks on one NIC in software: they come and go beside each other, what cannot share it, a cable that is moved."""
+"""Several kfi networks on one software NIC: they are added and removed independently, conflicts are refused, a cable is
+moved."""
 from kfi_nodes import CLIENT, KFI_NET, SERVER, answers, nid, pair, start
 from site_under_test import eventually
 from tcp_nodes import counted, fails, works
@@ -22,7 +23,7 @@ def reach_each_other(server, client, net):
 
 
 def comes(node, net, *more):
-    """What was under way to a peer that has gone may keep the seat for a while."""
+    """Retries: messages in flight to a removed peer may hold the seat for a while."""
     eventually(f"{net} is there", lambda: node.lnetctl("net", "add", "--net", net, "--if", "cxi0", *more).returncode == 0, 90)
 
 
@@ -36,7 +37,7 @@ def case_one_interface_serves_two_networks(site):
     for node in (client, server):
         works(node, "net", "del", "--net", "kfi")
     fails(client, "ping", "--timeout", "1", nid(SERVER))
-    reach_each_other(server, client, "kfi1")  # whoever stepped the NIC goes on
+    reach_each_other(server, client, "kfi1")  # the other network steps the NIC now
     for node in (server, client):
         comes(node, "kfi")
     reach_each_other(server, client, "kfi")
@@ -54,7 +55,8 @@ def case_one_interface_serves_two_networks(site):
 
 
 def case_traffic_does_not_notice_another_network(site):
-    """Each on a shard of its own; the one whose shard steps the NIC goes and comes back. Without discovery, or the two are one way of many."""
+    """Each on its own shard; the network whose shard steps the NIC is removed and added again. Discovery is off, or the two
+    would be paths of one peer."""
     apart = BOTH % (", CPT: [0]", ", CPT: [1]") + "global: {discovery: 0}\n"
     words = {"program": site.program("lnet-traffic"), "cpts": 2}
     server = start(site, "server", "server", SERVER, "--window", "4", "--stay", nets=apart, **words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kfi between two hosts on a wire of Ethernet that loses frames: NICs in software on a port that the kernel keeps; one is killed."""
+"""kfi between two hosts on an Ethernet wire that loses frames: software NICs on a port of the kernel; one is killed."""
 import contextlib
 import signal
 
@@ -32,7 +32,7 @@ def has_answered(node, more):
 
 @contextlib.contextmanager
 def pair(site):
-    """b, and a that sends to it; and the wire between them."""
+    """b, a that sends to it, and the wire between them."""
     with two_hosts(site, may_be_bad=True) as hosts:
         b = start(hosts, "b")
         a = start(hosts, "a", "--to", nid(SERVER))
@@ -67,7 +67,7 @@ def case_one_is_killed_under_loss_and_comes_back(site):
 
 
 def case_a_wire_that_is_cut_for_a_while(site):
-    """Longer than the retry handlers hold out: they give NICs up, say so, and come back to them when they answer."""
+    """Longer than the retry handlers tolerate: they park NICs, log it, and use them again when they answer."""
     with pair(site) as (hosts, a, b):
         has_answered(a, 100)
         hosts.bad_wire.is_cut = True
@@ -100,7 +100,7 @@ def sent_by(node, net):
 
 
 def goes_by(node, net, other):
-    """Of a hundred more messages all but a few."""
+    """All but a few of a hundred further messages use it."""
     def all_by_it():
         before = sent_by(node, net), sent_by(node, other)
         has_answered(node, 100)
@@ -109,7 +109,7 @@ def goes_by(node, net, other):
 
 
 def case_a_policy_sends_by_kfi_and_while_its_cable_is_pulled_by_tcp(site):
-    """Peers are found by TCP. The cable is pulled without a word: no link goes down."""
+    """Peers are discovered by TCP. The cable is cut without a link change."""
     with two_hosts(site, may_be_bad=True) as hosts:
         lay_second_wire(hosts)
         b = start(hosts, "b", nets=KFI_AND_TCP % TCP["b"])

@@ -11,7 +11,7 @@ SHARDS = 4
 
 
 def plan(site):
-    """One CPT; there may be fewer CPUs than shards."""
+    """One CPT; it may have fewer CPUs than shards."""
     cpus = sorted(os.sched_getaffinity(0))
     shards = "".join(f"\n                - cpu: {cpus[i % len(cpus)]}" for i in range(SHARDS))
     return site.write("lanes.yaml", PLAN.format(cpts=f"\n            - shards:{shards}"))
@@ -27,7 +27,7 @@ def counters(hosts, side, node, name):
 
 
 def case_connections_of_one_peer_are_used_by_all_shards(site):
-    # Replies to pings are some hundred bytes: now they count as large.
+    # Replies to pings have some hundred bytes, so they count as large.
     options = site.write("modprobe.conf", f"options ksocklnd conns_per_peer={SHARDS} min_bulk=100\n")
     with two_hosts(site) as hosts:
         nodes = {side: hosts.node(side, "--config", plan(site), "--idle", "sleep", "--options", options) for side in "ab"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starting, stopping, being killed, and what a start refuses."""
+"""Start, stop, kill, and refused starts."""
 import os
 import pathlib
 import re
@@ -19,7 +19,7 @@ KEPT_CAPABILITIES = sum(1 << number for number in (1, 10, 12, 13, 14, 23))
 
 
 def gives_up_capabilities(node):
-    """No thread of the node could load a module, mount, or become another user."""
+    """No thread of the node can load a module, mount, or change its user."""
     threads = list(pathlib.Path(f"/proc/{node.process.pid}/task").iterdir())
     assert len(threads) > 1, threads
     for thread in threads:
@@ -42,7 +42,7 @@ def case_sigint_stops_it_too(site):
     assert node.stop(signal.SIGINT) == 0, node.output()
 
 
-# Runs a command with a terminal of its own, whose other end it keeps.
+# Runs a command with its own terminal, of which it keeps the other end.
 WITH_TERMINAL = """
 import fcntl, os, pty, sys, termios
 if os.getsid(0) != os.getpid(): os.setsid()
@@ -64,7 +64,7 @@ def case_sighup_reads_the_file_again(site):
     node = site.node("--config", config, "--idle", "sleep")
 
     def reload(extra, event):
-        """The log of one reload."""
+        """The log lines of one reload."""
         before = len(node.output())
         two_shards(site, extra)
         node.process.send_signal(signal.SIGHUP)
@@ -107,7 +107,7 @@ def case_second_node_on_the_same_socket_is_refused_and_told_the_pid(site):
     done = site.router("--config", two_shards(site), "--socket", str(first.socket), "--idle", "sleep")
     assert done.returncode != 0
     assert str(first.process.pid) in done.stderr, done.stderr
-    first.json("status")  # and it has not been disturbed
+    first.json("status")  # and it still runs
 
 
 def case_two_instances_live_side_by_side(site):

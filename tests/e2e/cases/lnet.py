@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LNet inside the node, steered with lnetctl: on lo, and on a network that the null driver pretends."""
+"""LNet inside the node, controlled with lnetctl: on lo, and on a network of the null driver."""
 import os
 import signal
 
@@ -17,7 +17,7 @@ net:
 
 
 def nodes(site):
-    """The same with one poller and with two, which sleep when there is nothing to do."""
+    """The same node with one poller and with two, which sleep without work."""
     yield site.node("--config", one_shard(site), "--idle", "sleep", name="one")
     yield site.node("--config", two_shards(site), "--idle", "sleep", name="two")
 
@@ -187,7 +187,7 @@ def case_peers_are_added_shown_changed_and_deleted(site):
         works(node, "peer", "del", "--prim_nid", "10.0.0.5@tcp")
         assert peers(node) == {}
         fails(node, "peer", "del", "--prim_nid", "10.0.0.5@tcp")
-        # Its NIDs can be used again at once.
+        # Its NIDs are available at once.
         works(node, "peer", "add", "--prim_nid", "10.0.0.6@tcp", "--nid", "10.0.0.5@tcp")
         assert list(peers(node)) == ["10.0.0.6@tcp"]
 
@@ -197,7 +197,7 @@ def case_variables_are_set_and_shown(site):
     for name, value in (("discovery", 0), ("retry_count", 3), ("transaction_timeout", 60), ("numa_range", 5)):
         works(node, "set", name, str(value))
         assert node.json("global", "show")["global"][name] == value
-    fails(node, "set", "transaction_timeout", "2")  # not more than retry_count
+    fails(node, "set", "transaction_timeout", "2")  # must exceed retry_count
     assert node.json("global", "show")["global"]["transaction_timeout"] == 60
     for name, why in (("portal_rotor", "a PUT goes to the shard"), ("ksocklnd.backoff_max", "Linux has no such TCP option"), ("nconnds", "nothing blocks")):
         assert f"'{name}' has no effect here: {why}" in fails(node, "set", name, "1")

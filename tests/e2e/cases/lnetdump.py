@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lnetdump on files: what kernels said to each other, shown, filtered, written and read again, also by tshark."""
+"""lnetdump on files: messages between kernels, shown, filtered, written and read again, also by tshark."""
 import json
 import pathlib
 import shutil

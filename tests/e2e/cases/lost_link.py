@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A link goes down under selftest traffic between two nodes with two NIs each: traffic goes on by the other NIs at once."""
+"""A link goes down under selftest traffic between two nodes with two NIs each: traffic continues by the other NIs at once."""
 import contextlib
 import os
 import time

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Peers that are killed, filtered or out of reach: the log, status, peer show, route explain and metrics name them and the cause."""
+"""Peers that are killed, filtered or unreachable: the log, status, peer show, route explain and metrics name them and the
+cause."""
 import re
 import shlex
 import signal
@@ -59,7 +60,7 @@ def case_a_killed_peer_is_named_until_it_is_back(site):
         pings(a, nid("b"))
         assert not lines_of(a, "peer_lost") and not lines_of(a, "peer_unreachable")
         b.stop(signal.SIGKILL)
-        # The first one may still be written to the connection that has just ended; the second one has to connect.
+        # The first ping may use the connection that has just ended; the second one has to connect.
         for _ in range(2):
             fails(a, "ping", "--timeout", "2", nid("b"))
         check_lost(a, nid("b"), "refused")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""o2ib networks on hosts without an RDMA device: what is refused with which words, what is kept. Traffic needs a device, and is tested in guests."""
+"""o2ib networks on hosts without an RDMA device: error messages and kept settings. Traffic needs a device and is tested in
+guests."""
 from cases_common import one_shard
 from tcp_nodes import add_v4, fails, nid, pair, pings, start, works
 from two_hosts import two_hosts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is told of peers: which are up, who is pinged until it is, and that a gateway may be named by any of its NIDs."""
+"""Reports about peers: state, recovery pings, and gateways named by any of their NIDs."""
 import signal
 
 from cases_common import one_shard
@@ -10,7 +10,7 @@ from tcp_nodes import start as start_on
 from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words
 from two_hosts import two_hosts
 
-# Longer than an operation waits for its answer, and than two pings are apart by then.
+# Longer than the response timeout, and than the ping interval at that time.
 PATIENCE_S = 90
 
 

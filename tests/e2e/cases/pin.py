@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lnet-pin` with real nodes: a small sweep that is killed on its way, hosts that vanish, missing rights, garbage."""
+"""`lnet-pin` with real nodes: a small sweep that is killed midway, vanishing hosts, missing permissions, invalid files."""
 import csv
 import json
 import os
@@ -60,7 +60,7 @@ def case_a_sweep_that_is_killed_goes_on(site):
         first.send_signal(signal.SIGKILL)
     left = namespaces(first.pid)
     assert len(left) == 2, left
-    # Nodes have nobody who reads what they are told: they end by themselves.
+    # Without a reader for their output, nodes exit.
     eventually("the nodes have ended", lambda: not any(
         subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout.split() for name in left), 30)
     done = subprocess.run(pin.run_words(sweep), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, cwd=site.directory)
@@ -94,7 +94,8 @@ def check_settings(pin, site):
     kernel = pin.call("recommend", pin.results, "--for", "kernel")
     assert 'options libcfs cpu_npartitions=1 cpu_pattern="0[' in kernel, kernel
     node = site.node("--config", config, "--idle", "sleep", name="placed")
-    # Two short rounds may or may not show that the other placement is better: status 3 comes with a warning of that.
+    # Two short rounds may or may not show that the other placement is better: in that case status 3
+    # and a warning.
     done = subprocess.run(pin.words("check", "--socket", node.socket, "--results", pin.results, "--json"), capture_output=True, text=True,
                           timeout=120, stdin=subprocess.DEVNULL)
     findings = json.loads(done.stdout)["findings"]
@@ -103,7 +104,7 @@ def check_settings(pin, site):
 
 
 def case_the_page_in_a_browser(site):
-    """Its script runs, and a click on a heading sorts."""
+    """Its script runs, and a click on a heading sorts the table."""
     browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if not browser:
         raise Skip("chromium-headless-shell is not installed")
@@ -133,7 +134,8 @@ def case_kfi_networks_with_nics_in_software(site):
 
 def case_a_host_that_vanishes(site):
     pin = Pin(site)
-    # Reaches this host for one measurement, a server, a client and the engine there, and then no more.
+    # Connects to this host for one measurement (a server, a client and the engine there), and fails
+    # afterwards.
     ssh = site.path("ssh")
     ssh.write_text("""#!/bin/sh
 n=$(cat "$0.count" 2>/dev/null || echo 0); n=$((n + 1)); echo $n >"$0.count"

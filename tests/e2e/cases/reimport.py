@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A node's own exports, taken in again: by the node itself, and by one that is started with them."""
+"""A node's own exports, imported by the node itself and by one that starts with them."""
 from cases_common import one_shard, with_peers
 from site_under_test import eventually
 from tcp_nodes import SECOND, add_v4, fails, has_all_it_wants, knows_both, nid, pair, pings, sockets, start, works
@@ -104,7 +104,7 @@ def case_peers_that_were_discovered_keep_their_connections_when_they_are_importe
 
 
 def case_a_node_starts_with_many_peers_of_two_interfaces(site):
-    """Each takes a place for a moment that only a node that turns gets back."""
+    """Each temporarily uses a record that only a running node can reclaim."""
     peers = "".join(f"    - primary nid: 10.99.0.{n}@tcp\n      Multi-Rail: True\n      peer ni:\n"
                     f"        - nid: 10.99.0.{n}@tcp\n        - nid: 10.99.1.{n}@tcp\n" for n in range(1, 101))
     text = with_peers(open(one_shard(site)).read(), 128) + "peer:\n" + peers
@@ -114,7 +114,7 @@ def case_a_node_starts_with_many_peers_of_two_interfaces(site):
 
 
 def case_an_address_of_the_loopback_interface_is_served_and_comes_back(site):
-    """Sites that route on their hosts have theirs there."""
+    """Sites with routing on their hosts have their addresses there."""
     with two_hosts(site) as hosts:
         ip("-n", hosts.names["a"], "address", "add", "10.255.0.5/32", "dev", "lo")
         wanted = {"10.255.0.5@tcp": "up", "127.0.0.1@tcp1": "up"}
@@ -124,7 +124,7 @@ def case_an_address_of_the_loopback_interface_is_served_and_comes_back(site):
 
         a = start(hosts, "a", one_shard(site))
         for each in wanted:
-            works(a, "net", "add", "--nid", each)  # which looks at links before it ends
+            works(a, "net", "add", "--nid", each)  # it reads link states before it ends
         assert states(a) == wanted, states(a)
         exported = site.write("exported.yaml", works(a, "export"))
         assert a.stop() == 0

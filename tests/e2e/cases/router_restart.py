@@ -13,9 +13,9 @@ from tcp_nodes import counted, works
 from traffic_nodes import GIVEN_UP_S, IMPATIENT, TRANSACTION_S, count, has_answered, last_words, losses
 from two_hosts import inside
 
-LARGEST_BYTES = 1 << 20  # a socket that nobody reads takes some of it
-UNREAD_BYTES = 200_000  # more than a socket takes that nobody reads, less than one takes to be sent
-# Peers find out about a router by themselves within five seconds.
+LARGEST_BYTES = 1 << 20  # more than an unread socket accepts
+UNREAD_BYTES = 200_000  # more than an unread socket accepts, less than a send buffer
+# Peers detect a dead router within five seconds.
 OPTIONS = IMPATIENT + "options lnet alive_router_check_interval=1 router_ping_timeout=4\n"
 
 
@@ -25,12 +25,13 @@ def site_of_two(hosts, *more):
     client = start(hosts, "client", "--to", hosts.nid("server"), *more, options=OPTIONS)
     for node in (client, server):
         has_answered(node, 1)
-    # What was tried before all were there may have failed.
+    # Operations before all were running may have failed.
     return routers, client, server, {node.name: count(node, "failed") for node in (client, server)}
 
 
 def nothing_is_lost(client, server, failed, dropped, since):
-    """Whatever was lost until `since` has failed by now, while the rest goes on. Then they end. `dropped`: by node, until all was well."""
+    """Operations that were lost until `since` have failed, while others continue; then they end. `dropped`: counts by node
+    before the fault."""
     time.sleep(max(0.0, since + TRANSACTION_S + 2 - time.monotonic()))
     for node in (client, server):
         assert count(node, "failed") == failed[node.name], (node.name, node.json("counters", "show"))
@@ -61,7 +62,7 @@ def goes_on(*nodes, operations=100):
 
 
 def has_work(router):
-    """Others' messages pass through it."""
+    """It forwards messages."""
     before = router.json("stats", "show")["statistics"]["route_count"]
     eventually(f"{router.name} forwards", lambda: router.json("stats", "show")["statistics"]["route_count"] > before)
 
@@ -88,7 +89,7 @@ def case_routers_that_are_drained_and_restarted_lose_nothing(site):
 
 
 def connected(hosts, name, net, *kinds):
-    """That host, played by the case: a connection of each kind, all of one life."""
+    """Emulates that host: a connection of each type, all of one life."""
     to, source = (address(net, hosts.legs(each)[-1][1]) for each in ("r0", name))
     peers = []
     with inside(hosts.names[name]):
@@ -99,7 +100,7 @@ def connected(hosts, name, net, *kinds):
 
 
 def case_what_a_slow_reader_has_not_read_is_not_lost_with_the_router(site):
-    """TCP has taken a message whole, and its receiver's window is closed: a process that ends now would take it along."""
+    """TCP has accepted a complete message, and its receiver's window is closed: a process that exits now would lose it."""
     with routed_hosts(site) as hosts:
         router = start(hosts, "r0", "--drain-timeout", "120", options="options lnet alive_router_check_interval=1 router_ping_timeout=1\n"
                                                                      f"options ksocklnd tx_buffer_size={2 * UNREAD_BYTES}\n")
@@ -120,7 +121,8 @@ def case_what_a_slow_reader_has_not_read_is_not_lost_with_the_router(site):
 
 
 def case_what_is_left_when_the_drain_has_to_end_is_told(site):
-    """Without --drain-timeout the bound follows from the intervals: three times their two seconds, not the usual 330."""
+    """Without --drain-timeout the bound follows from the check intervals: three times their two seconds, instead of the usual
+    330 s."""
     with routed_hosts(site) as hosts:
         router = start(hosts, "r0", options="options lnet alive_router_check_interval=1 router_ping_timeout=1\n"
                                             f"options ksocklnd sock_timeout=120 tx_buffer_size={UNREAD_BYTES // 2}\n")
@@ -164,7 +166,7 @@ def case_a_router_is_drained_by_hand_and_comes_back_under_traffic(site):
 
 
 def case_a_router_that_is_killed_takes_along_what_it_held_and_no_more(site):
-    operations = 6000  # some seconds' worth
+    operations = 6000  # some seconds of traffic
     with routed_hosts(site, routers=2) as hosts:
         (r0, r1), client, server, failed = site_of_two(hosts, "--count", str(operations))
         all_use(hosts, client, server, *hosts.routers)
@@ -176,7 +178,8 @@ def case_a_router_that_is_killed_takes_along_what_it_held_and_no_more(site):
         assert count(client, "begun") < operations and count(server, "begun") < operations
         for name, (lost, last_s) in losses(operations, killed, failed, client, server).items():
             print(f"{name}: {lost} lost, the last {last_s:.1f} s after the kill")
-            # At most what was under way at that moment. It keeps its place in the window until its originator gives it up, and no longer.
+            # At most the operations in flight at that moment. Each stays in the window until its
+            # timeout.
             assert lost <= WINDOW and last_s <= GIVEN_UP_S, f"{name} lost {lost}, the last {last_s:.1f} s after the kill"
         assert drops(r1) == dropped[r1], r1.json("counters", "show")
         for node in (client, server):

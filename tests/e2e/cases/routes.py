@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Routes: by file, by options and live; and what becomes of them when their gateway comes and goes."""
+"""Routes from files, from options and at run time, with gateways that go down and come back."""
 import json
 import select
 import signal
@@ -13,10 +13,10 @@ from tcp_nodes import fails, nid, start, works
 from two_hosts import ip, two_hosts
 
 INTERVAL_S, TIMEOUT_S = 1, 2
-BUSY_S = 5  # that whoever else uses the machine may take
+BUSY_S = 5  # delay by other users of the machine
 OPTIONS = f"options lnet alive_router_check_interval={INTERVAL_S} router_ping_timeout={TIMEOUT_S}\n"
 ROUTE = "route:\n    - net: o2ib\n      gateway: {gateway}\n"
-# The far side of the gateway; nothing needs to be there.
+# The far side of the gateway; no other node is needed there.
 FAR = "net:\n    - net type: o2ib\n      local NI(s):\n        - nid: 10.9.0.2@o2ib\n          lnd tunables:\n              driver: 'null'\n"
 NET = "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n              0: eth0\n"
 MORE = """net: [{net type: tcp7, local NI(s): [{nid: 10.9.0.1@tcp7, lnd tunables: {driver: 'null'}}]}]
@@ -24,7 +24,7 @@ route: [{net: o2ib1, gateway: 10.88.0.8@tcp}]
 peer: [{primary nid: 10.88.0.6@tcp}]
 plnet: {log: {level: warning}}
 """
-# From the start: later it would give its peers two minutes.
+# At start: enabled later, it would give its peers two minutes.
 ROUTES = "routing:\n    - enable: 1\n"
 
 
@@ -47,7 +47,7 @@ def gateway(hosts, site, name, more=""):
 
 
 def becomes(node, wanted, since):
-    """Within the time that a check may take to begin and to be given up."""
+    """Within the interval and the timeout of a check."""
     eventually(f"the gateway is {wanted}", lambda: state(node) == wanted)
     took = time.monotonic() - since
     assert took < INTERVAL_S + TIMEOUT_S + BUSY_S, f"{wanted} after {took:.1f} s: {routes(node)}"
@@ -60,7 +60,7 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
         works(a, "net", "add", "--net", "tcp", "--if", "eth0")
         b = gateway(hosts, site, "idle")
         works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"), "--hop", "1")
-        # It does not route, and says so.
+        # It does not route, and reports that.
         eventually("a node that does not route is no gateway", lambda: state(a) == "down")
         assert "RTE_DISABLED in reply" in causes(a), causes(a)
         works(a, "route", "del", "--net", "o2ib", "--gateway", nid("b"))
@@ -69,7 +69,7 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
         b = gateway(hosts, site, "gateway", ROUTES)
         works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"), "--hop", "1")
         eventually("the gateway answers", lambda: "up" == state(a) and "single-hop" == routes(a)[0]["type"])
-        # Whose connections stay: only checks tell.
+        # Its connections stay open, so only checks detect it.
         b.process.send_signal(signal.SIGSTOP)
         becomes(a, "down", time.monotonic())
         assert causes(a)[0] == "ping timed out", causes(a)
@@ -83,7 +83,7 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
 
 
 def node_that_checks_before_use(hosts, site, timeout_s=TIMEOUT_S):
-    """Changes wait until its gateway has been asked, who is not there."""
+    """Changes wait for the check of its gateway, which is absent."""
     options = site.write("before.conf", f'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.9@tcp" check_routers_before_use=1 '
                          f"alive_router_check_interval=60 router_ping_timeout={timeout_s}\n")
     return hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
@@ -124,7 +124,8 @@ def case_imports_wait_for_gateways_that_are_asked_first_and_lose_nothing(site):
             client.connect(str(a.socket))
             ask_to_import(client, 1, "peer: [{primary nid: 10.88.0.7@tcp}]\n")
             ask_to_import(client, 2, MORE)
-            works(a, "set", "turn_limit_usec", "77")  # read behind them; no change of LNet, so it does not wait
+            works(a, "set", "turn_limit_usec", "77")  # a later command; no change of LNet, so it
+                                                      # does not wait
             while True:
                 answered = select.select([client], [], [], 0)[0]
                 if causes(a) != ["not checked yet"]:
@@ -151,8 +152,8 @@ def case_changes_that_wait_when_a_node_ends_are_refused(site):
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(a.socket))
             ask_to_import(client, 1, document)
-            works(a, "status")  # read behind it
-            assert a.stop(signal.SIGINT) == 0, a.output()  # its gateway is given up meanwhile
+            works(a, "status")  # a later command
+            assert a.stop(signal.SIGINT) == 0, a.output()  # meanwhile the gateway's check times out
             assert b'"id":1' not in client.recv(4096), "nobody is told that it worked"
 
 
@@ -196,7 +197,7 @@ def case_routes_come_by_file_by_options_and_live_and_go_out_as_they_came(site):
         works(again, "net", "del", "--net", "tcp")
         assert routes(again) == [], "their gateways are out of reach"
         assert again.stop() == 0
-        # The same options on all nodes of a site: what is for others is passed over.
+        # The same options on all nodes of a site: each ignores the parts for others.
         options = site.write("site.conf", 'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.2@tcp; tcp 10.9.0.2@o2ib; o2ib 7.7.7.7@tcp9"\n')
         third = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep", name="third")
         assert [(each["net"], each["gateway"], each["hop"]) for each in routes(third)] == [("o2ib", "10.88.0.2@tcp", 1)]

@@ -13,7 +13,7 @@ def case_who_is_not_let_in_is_counted_by_its_rule(site):
         works(b, "access", "add", "--action", "deny", "--for", "connect", "--source", "10.88.0.[1-1]@tcp", "--to", "tcp")
         assert not answers(a, nid("b"))
         eventually("a has tried", lambda: counted(b, "tcp_acceptor", "refused_access") > 0)
-        works(a, "net", "del", "--net", "tcp")  # tries no more
+        works(a, "net", "del", "--net", "tcp")  # stops its attempts
         refused = counted(b, "tcp_acceptor", "refused_access")
         assert [rule["matched"] for rule in b.json("access", "show")["access"]] == [0, refused]
         assert b.json("export", "--backup")["access"] == b.json("export")["access"]

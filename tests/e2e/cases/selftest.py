@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LNet selftest with real processes: `lst` drives test nodes over TCP, directly and through a router that is one, too."""
+"""LNet selftest with real processes: `lst` drives test nodes over TCP, directly and through a router that is a test node as
+well."""
 import re
 import signal
 import time
@@ -23,7 +24,7 @@ def pair(hosts, shards=1, selftest=""):
 
 
 def begin(hosts, lst):
-    """A session with a node in each group."""
+    """Begins a session with one node in each group."""
     said = lst.works("new_session", "--timeout", "100", "night")
     assert said == "SESSION: night FEATURES: 1 TIMEOUT: 100 FORCE: No\n", said
     lst.group("clients", hosts.nid("client"))
@@ -95,7 +96,7 @@ def case_a_node_is_killed_while_tests_run(site):
         server.stop(signal.SIGKILL)
         assert "RPC failure, can't show error on" in lst.fails("show_error", "servers", status=254)
         done = lst.call("ping", "--group", "servers", "--timeout", "6")
-        # Down if it has been silent, Active if the network has said at once that nobody is there.
+        # Down if it was silent, Active if the network reported at once that it is unreachable.
         assert re.match(rf"\t12345-{hosts.nid('server')}: (Down|Active) \[session: (<NULL>|Unknown) id: <\?>\]\n", done.stdout), done
         assert done.returncode == 254
         lst.works("stop", "--force")
@@ -111,7 +112,8 @@ def case_a_node_is_killed_while_tests_run(site):
 
 def case_the_console_is_killed_while_tests_run(site):
     with selftest_hosts(site) as hosts:
-        # Longer than consoles are ever silent, half of it and 8 s, or the second session ends by itself on a slow machine.
+        # Longer than the longest silence of consoles (half of it and 8 s), so that the second
+        # session does not expire on a slow machine.
         nodes = pair(hosts, selftest=", session_timeout_sec: 17")
         lst = Lst(hosts)
         begin(hosts, lst)
@@ -145,7 +147,7 @@ def case_sessions_of_others(site):
         lst.works("show_session")
         assert lst.fails("add_group", "clients", hosts.nid("client")) == "group already exists\n"
         assert lst.fails("run", "none") == "Can't find batch in current session\n"
-        # A test that would crash kernels is not even sent.
+        # A test that would crash kernels is not sent.
         assert "Invalid parameters" in lst.fails("add_test", "--from", "clients", "--to", "servers", "brw", "size=1001")
         assert lst.call("new_session", "--force", "x", key=78).returncode == 0
         assert lst.fails("list_group") == "Unmatched session key or not root\n"
@@ -163,7 +165,7 @@ def case_lnet_goes_down_under_a_session(site):
         works(server, "lnet", "unconfigure")
         assert has_session(server, 0)
         works(server, "lnet", "configure", "--all")
-        reaches(client, hosts.nid("server"))  # who was refused a connection does not try again at once
+        reaches(client, hosts.nid("server"))  # a refused peer does not retry at once
         lst.works("stop", "--force")
         assert lst.call("ping", "--group", "servers").stdout.startswith(f"\t12345-{hosts.nid('server')}: Unknown")
         lst.works("end_session")
@@ -187,7 +189,9 @@ def case_a_router_that_is_node_and_console(site):
         router = hosts.node("r0", "--config", config(hosts, "r0", shards=2), "--idle", "sleep", "--selftest", "--drain-timeout", "0")
         client, server = pair(hosts)
         lst = Lst(hosts, node=router)
-        assert "several nodes here can be the console" in lst.fails("new_session")  # all hosts share this folder
+        assert "several nodes here can be the console" in lst.fails("new_session")  # all hosts
+                                                                                    # share one
+                                                                                    # folder here
         lst.options = ["--instance", "control"]
         begin(hosts, lst)
         assert not lst.background.exists()

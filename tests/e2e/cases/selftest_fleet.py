@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fleets: nodes that Slurm starts, with flags alone; groups from a job, from the own allocation, from a file of hosts."""
+"""Fleets: nodes started by Slurm with flags alone; groups from a job, from the own allocation, and from a host file."""
 import contextlib
 import json
 import pathlib
@@ -22,14 +22,14 @@ def cluster(site, hosts):
 
 
 def node_script(site):
-    """What each task runs. The hosts of this test share folders, which hosts of a site do not: hence a socket for each."""
+    """The script of each task. The hosts of this test share folders, unlike real hosts: hence a socket name for each."""
     shared = site.write("fleet.yaml", plan(1))
     return (f"exec {site.program('lnet-selftest')} node --networks 'tcp(eth0)' --idle sleep --config {shared} "
             f"--lock-dir {site.lock_dir} --socket {site.directory}/$SLURMD_NODENAME.sock")
 
 
 def serves(site, name):
-    """Its network is up: the control socket is there a moment before."""
+    """Its network is up; the control socket exists slightly earlier."""
     shown = subprocess.run([site.program("lnetctl"), "--socket", str(site.path(f"{name}.sock")), "net", "show"],
                            capture_output=True, text=True)
     return shown.returncode == 0 and "@tcp" in shown.stdout
@@ -65,13 +65,13 @@ def case_nodes_of_a_slurm_job(site):
         lost = run(slurm, site, hosts, site.path("none"), "--from", "slurm:99999:1", "--to", server)
         assert lost.returncode == 2 and "squeue" in lost.stderr, lost
         job.cancel()
-        # SIGTERM, and nobody had to be killed: sockets are taken away by who ends well.
+        # SIGTERM sufficed: a node that ends properly removes its socket.
         eventually("no node is left", lambda: not any(site.path(f"{name}.sock").exists() for name in slurm.names))
         assert "Killed" not in job.output() and "signal 9" not in job.output(), job.output()
 
 
 def case_one_command_line_for_all_hosts(site):
-    """No file, no Slurm: flags alone, as an MPI launcher or a unit of systemd starts nodes."""
+    """Without files or Slurm: flags alone, as an MPI launcher or a systemd unit starts nodes."""
     with selftest_hosts(site) as hosts:
         shared = site.write("fleet.yaml", plan(1))
         nodes = [hosts.node(name, "--config", shared, "--idle", "sleep", "--ip2nets", "tcp(eth0) 10.90.0.[1-2]",
@@ -96,7 +96,7 @@ def answers(client, count):
 
 
 def case_commands_of_the_console_take_no_ping_its_place(site):
-    """Sixty-four of them at once, and a ping behind them."""
+    """Sixty-four commands at once, followed by a ping."""
     with selftest_hosts(site) as hosts:
         node = start(hosts, "client")
         with contextlib.ExitStack() as stack:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A corner of tests/e2e/selftest_matrix.py: small and large, alone and many at a time, all bytes checked."""
+"""A part of tests/e2e/selftest_matrix.py: small and large, single and concurrent, all bytes checked."""
 from selftest_matrix import WAYS, run_matrix
 
 SIZES = ("8k", "1M")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lnet-selftest run` with real processes: a short plan from end to end, and what an interrupt and thresholds come to."""
+"""`lnet-selftest run` with real processes: a short plan from end to end, interrupts and thresholds."""
 import contextlib
 import csv
 import json
@@ -76,7 +76,7 @@ def case_a_short_plan(site):
             assert len(point["repeats"]) == 2 and point["errors"] == 0, point
             assert point["throughput_mibps"]["median"] > 0 and point["rpc_rate"]["median"] > 0, point
             for repeat in point["repeats"]:
-                # 4 KiB with each RPC; messages of the protocol come on top.
+                # 4 KiB with each RPC, plus protocol messages.
                 assert repeat["throughput_mibps"] * 1048576 >= 0.9 * repeat["rpc_rate"] * 4096, repeat
                 assert repeat["cpus"] and repeat["seconds"] > 0.5, repeat
                 assert repeat["from"]["nodes"][0]["node"] == f"12345-{hosts.nid('client')}", repeat
@@ -100,7 +100,8 @@ def case_an_interrupt_leaves_a_report_and_no_session(site):
         runs = Runs(hosts)
         folder = site.path("partial")
         with runs.under_way(folder, "--duration", "60") as process:
-            # A session, a test, two looks before it runs, RUN, and three samples: two of them have been seen.
+            # A session, a test, two queries before it runs, RUN, and three samples, of which two
+            # have arrived.
             eventually("it measures", lambda: counted(nodes[0], "selftest", "rpcs_received") >= 8)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
@@ -192,7 +193,8 @@ def case_an_open_loop(site):
         assert point["rate"] == 400 and point["errors"] == 0, point
         repeat = point["repeats"][0]
         assert set(repeat["latency_us_by_node"]) == {f"12345-{hosts.nid(name)}" for name in ("client", CONSOLE)}, repeat
-        # Never more than was asked for, however slow the machine: what is due is due. Answers of the two are not of one moment.
+        # Never more than requested, at any speed of the machine. The two answers are not from the
+        # same moment.
         assert 0 < repeat["pace"]["begun"] <= 400 * (repeat["seconds"] + 10), repeat
         assert repeat["latency_us"]["count"] > 0, repeat
         assert counted(nodes[0], "selftest_pace", "begun") > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a node stands towards its peers: interfaces that come and go, routing on and off, drain."""
+"""The standing of a node with its peers: interfaces that go down and up, routing on and off, drain."""
 import itertools
 import os
 import re
@@ -21,7 +21,7 @@ def ni_of(node, net="tcp"):
 
 
 def health_of(node, nid_of_peer):
-    """What this node thinks of the peer's NI. One that is told down loses some (spec 7.6)."""
+    """The health of the peer's NI on this node. An NI reported down loses health."""
     for each in node.json("peer", "show", "-v", "3").get("peer", []):
         for ni in each["peer ni"]:
             if ni["nid"] == nid_of_peer:
@@ -30,7 +30,7 @@ def health_of(node, nid_of_peer):
 
 
 def both_nets(*nodes):
-    """A second network on the same wire, by which peers hear of the first."""
+    """A second network on the same wire, by which peers learn of the first."""
     for node in nodes:
         works(node, "net", "add", "--net", "tcp", "--if", "eth0")
         works(node, "net", "add", "--net", "tcp1", "--if", "eth1")
@@ -60,7 +60,7 @@ def check_links(site, config):
             ip("-n", hosts.names["a"], *undo)
             eventually("the NI is down", lambda: ni_of(a)["status"] == "down")
             assert cause in ni_of(a)["status cause"], ni_of(a)
-            # A push takes the way that is left.
+            # A push uses the remaining path.
             eventually("the peer has been told", lambda: health_of(b, ours) < healthy)
             ip("-n", hosts.names["a"], *redo)
             eventually("the NI is up again", lambda: ni_of(a)["status"] == "up")
@@ -219,7 +219,7 @@ def case_a_router_that_is_told_to_end_drains_first(site):
 
 
 def router_told_to_end(hosts, site):
-    """It is still there: peers take 110 seconds to notice, and the one that there is has gone."""
+    """It still runs: peers take 110 seconds to notice, and its only peer is gone."""
     a = hosts.node("a", "--config", one_shard(site), "--idle", "sleep", "--drain-timeout", "3600")
     b = start(hosts, "b", one_shard(site))
     known_to_each_other(a, b)

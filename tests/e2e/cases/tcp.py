@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes on two hosts that talk to each other over TCP."""
+"""Nodes on two hosts that communicate over TCP."""
 import concurrent.futures
 import signal
 import subprocess
@@ -130,7 +130,7 @@ def case_nodes_with_idle_connections_sleep(site):
 
 
 def dial(*nodes_and_targets):
-    """All at the same moment."""
+    """Connects all at the same moment."""
     asking = [subprocess.Popen([node.site.program("lnetctl"), "--socket", str(node.socket), "ping", "--timeout", "10", target],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for node, target in nodes_and_targets]
     for each in asking:
@@ -145,8 +145,8 @@ def one_set(node):
 
 
 def case_both_sides_dial_at_once(site):
-    """Whoever loses the race uses the other's connections; nobody is left without an answer. Of each type there are
-    as many as conns_per_peer allows, and the kernel's rule for duplicates allows that of the control connection too."""
+    """The loser of the race uses the other's connections, and every message is answered. Each type has as many connections as
+    conns_per_peer allows; the kernel's rule for duplicates allows as many control connections."""
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site, two_shards(site))
         for _ in range(3):

@@ -18,12 +18,13 @@ PEERS = 1000
 CLIENTS = 5000
 AT_ONCE = 100  # NIDs in one ping; lnetctl takes 128
 NODE = ADDRESSES["b"][0]
-# issue 4's bar for one connected peer; three connections. Twice that here, where pages are touched for the first time.
+# The limit for one connected peer with three connections; here doubled, since pages are touched for
+# the first time.
 PEER_KIB = 24
 
 
 class OpenFiles:
-    """Of this process, in which all crowds live at a time: as many as they need until the last is gone."""
+    """Raises the limit of this process, in which all crowds run, until the last one ends."""
 
     WANTED = 12000
 
@@ -52,12 +53,12 @@ OPEN_FILES = OpenFiles()
 
 @contextlib.contextmanager
 def crowded_host(site, peers=PEERS, config=None):
-    """Host a with a thousand addresses or more, host b with a node that reaches them all."""
+    """Host a with a thousand addresses or more, host b with a node that has routes to all of them."""
     with OPEN_FILES:
         with two_hosts(site) as hosts:
             batch = site.write("addresses", "".join(f"address add {each}/16 dev eth0\n" for each in addresses(peers)))
             hosts.command("a", "ip", "-batch", batch)
-            # By way of one neighbour: the system's table has no room for a thousand.
+            # Through one neighbour: the neighbour table of the system is too small for a thousand.
             hosts.command("b", "ip", "route", "add", "10.77.0.0/16", "via", ADDRESSES["a"][0])
             options = site.write("few.conf", "options ksocklnd conns_per_peer=1\n")
             b = hosts.node("b", "--config", config or two_shards(site), "--idle", "sleep", "--options", options)
@@ -73,7 +74,7 @@ def ping_all(node, *options, peers=PEERS):
 
 
 def shows_them_all(node):
-    """Every connection and every peer once, with what TCP knows of each; in text as in JSON."""
+    """Every connection and every peer once, with its TCP state, in text as in JSON."""
     shown = node.json("conn", "show", "-v")["conn"]
     assert len(shown) == 3 * PEERS == len({(each["local"], each["remote"]) for each in shown}), len(shown)
     each_of = {f"{each}@tcp": {"C", "I", "O"} for each in addresses(PEERS)}
@@ -87,7 +88,7 @@ def shows_them_all(node):
 
 
 def case_a_thousand_peers_are_called(site):
-    """More than there are reserved ports, over three connections each."""
+    """More than the reserved ports, with three connections each."""
     with crowded_host(site) as (hosts, b):
         with hosts.inside("a"):
             crowd = Crowd()
@@ -97,7 +98,7 @@ def case_a_thousand_peers_are_called(site):
             eventually("everybody has all connections", lambda: counted(b, "tcp", "open") >= 3 * PEERS, 60)
             assert crowd.peers() == PEERS
             assert resident_kib(b) - kib < PEERS * PEER_KIB, f"{kib} KiB before, {resident_kib(b)} KiB with {PEERS} peers"
-            ping_all(b)  # with all of them there
+            ping_all(b)  # with all peers known
             shows_them_all(b)
             assert len(b.json("peer", "list")["peer list"]) >= PEERS
             works(b, "net", "del", "--net", "tcp")
@@ -108,7 +109,7 @@ def case_a_thousand_peers_are_called(site):
 
 
 def case_many_peers_are_called_by_two_interfaces(site):
-    """Of one network: each peer is met by each of them, and each shard has some hundreds."""
+    """Two interfaces on one network: both connect to each peer, and each shard has some hundreds of peers."""
     with crowded_host(site) as (hosts, b):
         hosts.address("b", "10.88.0.66", 24)
         works(b, "net", "add", "--nid", "10.88.0.66@tcp")
@@ -123,7 +124,7 @@ def case_many_peers_are_called_by_two_interfaces(site):
 
 
 def case_five_thousand_clients_call_after_a_restart(site):
-    """Faster than the node makes peers of them: the others wait for their turn, and all are served."""
+    """Faster than the node creates peers: clients wait for their turn, and all are served."""
     plan = with_peers(open(two_shards(site)).read(), 20000)
     config = site.write("many.yaml", plan + "        new_peers_per_sec: 1000\n")
     with crowded_host(site, CLIENTS, config) as (hosts, b):

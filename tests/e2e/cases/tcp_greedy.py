@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Peers that take more than their share of a node, beside peers that are served all the while."""
+"""Peers that use more than their share of a node, beside peers that must be served all the time."""
 import contextlib
 import socket
 import struct
@@ -19,11 +19,11 @@ VICTIM = ADDRESSES["b"][0]
 ATTACKER = "10.88.0.66"
 FULL = 1000
 RESETS = 40
-ASKED = 2000  # pings on each connection: their answers do not fit into the sockets
+ASKED = 2000  # pings on each connection: the replies exceed the socket buffers
 
 
 def resets(source, turn):
-    """Sends pings, reads few answers, then resets the connection. True: the node had accepted it."""
+    """Sends pings, reads few replies, then resets the connection. True: the node had accepted it."""
     peer = ScriptPeer(VICTIM, source)
     peer.link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     peer.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
@@ -55,11 +55,12 @@ def case_a_peer_that_resets_its_connections_harms_only_itself(site):
         assert a.stop() == 0
 
 
-SHARE, PROCESSES = 64, 300  # connections of an address; the small table of the node has room for 256 processes
+SHARE, PROCESSES = 64, 300  # connections of an address; the node's small table has room for 256
+                            # processes
 
 
 def introduced(source, count):
-    """Connects as `count` processes, which differ in their ports."""
+    """Connects as `count` processes with different ports."""
     for _ in range(count):
         link = connect(VICTIM, source, port=0)
         link.sendall(request(nid_of(VICTIM)) + hello(nid_of(source), nid_of(VICTIM)))
@@ -87,8 +88,8 @@ def case_processes_of_one_address_have_their_share_of_the_connections(site):
 
 
 DRIPPING = 300
-BUFFERS = 128  # large router buffers; a next hop may have half of them
-SERVED = 100  # the fewest operations of another client in some 10 seconds
+BUFFERS = 128  # large router buffers; a next hop may use half of them
+SERVED = 100  # minimum of operations for another client in some 10 seconds
 
 
 def drips(hosts, count):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What strangers may do to port 988: a node that is scanned, starved and fed with rubbish goes on serving its peers, within
-its memory."""
+"""Attacks on port 988: a node under scans, slow connections and invalid bytes keeps serving its peers within its memory."""
 import contextlib
 import random
 import socket
@@ -17,13 +16,14 @@ from two_hosts import ADDRESSES, two_hosts
 
 VICTIM = ADDRESSES["b"][0]
 ATTACKER = "10.88.0.66"
-# What a node may grow by under attack: the strangers' slots and staging buffers, touched for the first time.
+# The allowed growth of a node under attack: connection slots and staging buffers of unknown peers,
+# touched for the first time.
 GROWTH_KIB = 8 * 1024
 
 
 @contextlib.contextmanager
 def under_attack(site, config=None):
-    """Node b is attacked from the host of node a, from another address; afterwards all is as before."""
+    """Node b is attacked from the host of node a, from another address; afterwards it works as before."""
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site, config or two_shards(site))
         hosts.address("a", ATTACKER, 24)
@@ -51,7 +51,7 @@ def is_said_once(node, whom, cause):
 
 
 def introduced(source=ATTACKER):
-    """Tries again as peers do: while something of its former life is still there, it is refused."""
+    """Retries as peers do: it is refused while its former connections still exist."""
     def tries():
         peer = ScriptPeer(VICTIM, source)
         if peer.introduced() != script_peer.CONTROL:
@@ -68,11 +68,11 @@ def introduced(source=ATTACKER):
 def case_a_port_scan_leaves_nothing_behind(site):
     with under_attack(site) as (_, a, b):
         for _ in range(300):
-            with contextlib.suppress(OSError):  # no reserved port: turned away already
+            with contextlib.suppress(OSError):  # no reserved port: refused already
                 connect(VICTIM, ATTACKER, port=0).close()
         for _ in range(300):
             connect(VICTIM, ATTACKER).close()
-        for _ in range(300):  # a scan that does not even finish the handshake politely
+        for _ in range(300):  # a scan with incomplete handshakes
             link = connect(VICTIM, ATTACKER)
             link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             link.close()
@@ -86,7 +86,7 @@ def case_silent_strangers_keep_nobody_out(site):
         eventually("they are all inside", lambda: counted(b, "tcp_acceptor", "strangers") >= 400)
         reaches(a, nid("b"))
         hosts.address("a", "10.88.0.67", 24)
-        with introduced("10.88.0.67") as peer:  # somebody new gets in meanwhile
+        with introduced("10.88.0.67") as peer:  # another new peer is accepted meanwhile
             peer.ask()
             assert peer.is_answered()
         assert all(is_closed(link) for link in links), "accept_timeout is 5 s"
@@ -94,7 +94,7 @@ def case_silent_strangers_keep_nobody_out(site):
 
 
 def case_a_slow_loris_is_shown_the_door(site):
-    """Byte after byte, so that no single read times out, still ends: each part of the introduction has its own time."""
+    """A peer that sends byte after byte, so that no single read times out: each part of the handshake has its own timeout."""
     with under_attack(site) as (_, a, b):
         text = request(nid_of(VICTIM)) + hello(nid_of(ATTACKER), nid_of(VICTIM))
         links = [connect(VICTIM, ATTACKER, timeout_s=2.5) for _ in range(100)]
@@ -142,7 +142,7 @@ def case_rubbish_instead_of_an_introduction_is_counted_by_cause(site):
                     assert is_closed(link), cause
             assert refused(b, cause) >= 20, f"{cause}: {refused(b, cause)}"
             is_said_once(b, ATTACKER, cause)
-        for length in range(len(good) + 56):  # broken off everywhere
+        for length in range(len(good) + 56):  # cut at every length
             with connect(VICTIM, ATTACKER) as link:
                 link.sendall((good + hello(mine, its))[:length])
         reaches(a, nid("b"))
@@ -167,7 +167,7 @@ def case_random_bytes_harm_nobody(site):
 
 
 def case_bad_frames_close_their_connection_and_no_other(site):
-    """What framing cannot survive, told apart by what the kernel would do: close; and truncated ones, which wait."""
+    """Invalid frames as the kernel treats them: the connection closes; truncated ones wait."""
     with under_attack(site) as (_, a, b):
         peer = introduced()
         mine, its = peer.nid, peer.target
@@ -190,7 +190,7 @@ def case_bad_frames_close_their_connection_and_no_other(site):
         for cause in ("closed_bad_frame", "closed_noop_checksum", "closed_bad_cookies", "closed_rejected"):
             is_said_once(b, f"{ATTACKER}@tcp", cause)
         cut = frame() + header(mine, its, script_peer.PUT, script_peer.BYTES_MAX)
-        for length in (1, 23, 24, 25, 95, 96):  # the last with none of its payload
+        for length in (1, 23, 24, 25, 95, 96):  # the last without its payload
             peer.link.sendall(cut[:length])
             reaches(a, nid("b"))
             peer.close()
@@ -209,8 +209,8 @@ def case_payload_that_nobody_wants_is_skipped(site):
 
 
 def case_a_reader_that_does_not_read_holds_little(site):
-    """Asks and asks, never listens: what is owed to it stays within its share of the node's pools, it is not read while it
-    has that, what is too much in the end is dropped and counted, and its neighbours are served."""
+    """A peer that requests without reading: pending replies stay within its share of the node's pools, the node stops reading
+    from it, excess replies are dropped and counted, and its neighbours are served."""
     with under_attack(site) as (hosts, a, b):
         peer = introduced()
         peer.link.settimeout(1)
@@ -235,7 +235,7 @@ def case_a_reader_that_does_not_read_holds_little(site):
 
 
 def case_nids_from_nowhere_fill_the_peer_table_and_no_more(site):
-    """Each HELLO claims another NID, and the site lets it. The table is bounded, and who was known stays known."""
+    """Each HELLO claims another NID, which the site allows. The table is bounded, and known peers remain."""
     config = site.write("few.yaml", with_peers(open(two_shards(site)).read(), 128) + "    tcp:\n        any_address: 1\n")
     with under_attack(site, config) as (_, a, b):
         links = []
@@ -253,7 +253,7 @@ def case_nids_from_nowhere_fill_the_peer_table_and_no_more(site):
 
 
 def case_the_nid_of_another_node_is_refused(site):
-    """With a new incarnation each time, which would end that node's connections."""
+    """Each time with a new incarnation, which would end that node's connections."""
     with under_attack(site) as (_, a, b):
         open_before = counted(b, "tcp", "open")
         for number in range(200):
@@ -268,7 +268,7 @@ def case_the_nid_of_another_node_is_refused(site):
 
 
 def case_forged_sources_make_no_peers(site):
-    """Of the attacker's own network they are dropped, of one that nobody knows the way to they get no answer."""
+    """Sources on the attacker's own network are dropped; sources on unreachable networks get no reply."""
     with under_attack(site) as (_, a, b):
         with introduced() as peer:
             for net, count in ((0, 20_000), (9, 2_000)):
@@ -285,7 +285,7 @@ def case_forged_sources_make_no_peers(site):
 
 
 def case_more_strangers_than_places_keep_nobody_out(site):
-    """accept=all, a long patience, and an attacker with two addresses and all the ports there are."""
+    """With accept=all, long timeouts, and an attacker with two addresses and all ports."""
     options = site.write("all.conf", "options lnet accept=all accept_timeout=120\n")
     with two_hosts(site) as hosts:
         a = start(hosts, "a", two_shards(site))
@@ -298,7 +298,7 @@ def case_more_strangers_than_places_keep_nobody_out(site):
             links = []
             for source in sources:
                 for _ in range(700):
-                    with contextlib.suppress(OSError):  # turned away already
+                    with contextlib.suppress(OSError):  # refused already
                         links.append(connect(VICTIM, source, port=0))
             eventually("they all have come", lambda: counted(b, "tcp_acceptor", "accepted") >= 1400)
             assert counted(b, "tcp_acceptor", "strangers") == 1024, "all places are taken"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Data over TCP between real processes: whole, once, and every operation comes to an end, whatever becomes of the other side
-and of the wire."""
+"""Data over TCP between real processes: complete, once, and every operation ends, whatever happens to the other side and the
+wire."""
 import signal
 
 from site_under_test import eventually
@@ -10,7 +10,7 @@ from two_hosts import two_hosts
 
 
 def both_ways(site, shards, families, operations=800, wire=None):
-    """Both sides dial, and have something to say before anybody is there."""
+    """Both sides connect, and have messages to send before the other side runs."""
     with two_hosts(site, may_be_bad=wire is not None) as hosts:
         if wire:
             vars(hosts.bad_wire).update(wire)
@@ -77,12 +77,12 @@ def case_the_source_is_killed_and_comes_back(site):
 
 
 def hosts_idle(node):
-    """No message is held for anybody."""
+    """Neither node holds messages."""
     return node.json("stats", "show")["statistics"]["msgs_alloc"] == 0
 
 
 def case_a_wire_that_is_cut_for_a_while(site):
-    """Neither side hears that the other is away: silence must end what was under way, and both find back together."""
+    """Neither side is notified: timeouts must end operations in flight, and both must reconnect."""
     with two_hosts(site, may_be_bad=True) as hosts:
         b = start(hosts, "b", *target_of("a"), options=IMPATIENT)
         a = start(hosts, "a", *target_of("b"), options=IMPATIENT)
@@ -100,7 +100,7 @@ def case_a_wire_that_is_cut_for_a_while(site):
 
 
 def case_a_host_that_vanishes_leaves_no_connections(site):
-    """Half open: its node and its addresses are gone, and no FIN or RST ever tells."""
+    """Half open: its node and its addresses are gone, without any FIN or RST."""
     with two_hosts(site) as hosts:
         b = start(hosts, "b", options=IMPATIENT)
         a = start(hosts, "a", *target_of("b"), options=IMPATIENT)

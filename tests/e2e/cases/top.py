@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""At a router: who makes the load, and why a message is not forwarded."""
+"""On a router: the sources of the load, and the causes of messages that are not forwarded."""
 import re
 import time
 
@@ -20,14 +20,14 @@ def start(hosts, name, *arguments):
 
 
 def top(node, by):
-    """What it says, by name, and of how many seconds."""
+    """Its figures by name, and their period in seconds."""
     answer = node.json("top", "--by", by)["top"]
     assert answer["by"] == by, answer
     return {row[by]: row for row in answer["load"]}, answer["of the last sec"]
 
 
 class OwnCount:
-    """How many of its operations a node has been answered, and when."""
+    """The number of a node's operations that were answered, and the time."""
 
     def __init__(self):
         self.node, self.seen = None, [(time.monotonic(), 0)]
@@ -36,7 +36,7 @@ class OwnCount:
         self.seen.append((time.monotonic(), count(self.node, "answered")))
 
     def per_second(self, seconds):
-        """In the last ones."""
+        """The rate over the latest period."""
         self.look()
         now, answered = self.seen[-1]
         then, before = min(self.seen[:-1], key=lambda each: abs(now - seconds - each[0]))
@@ -44,19 +44,19 @@ class OwnCount:
 
 
 def fits(estimate, own):
-    """One message of sixteen is looked at, and seconds are whole ones."""
+    """One message of sixteen is sampled, and periods are whole seconds."""
     assert own / 2 < estimate < own * 2, f"estimated {estimate}, and it was {own}"
 
 
 def metric(node, name, label):
-    """None: it does not say."""
+    """None: the metric is missing."""
     found = re.search(rf"^{name}{{{re.escape(label)}}} (\S+)$", works(node, "metrics", "show"), re.MULTILINE)
     return found and float(found.group(1))
 
 
 def case_a_router_tells_who_makes_the_load(site):
     with routed_hosts(site) as hosts:
-        own = OwnCount()  # from before the router was there
+        own = OwnCount()  # counts from before the router started
         router = start(hosts, "r0")
         start(hosts, "server")
         client = own.node = start(hosts, "client", "--to", hosts.nid("server"))
@@ -67,9 +67,9 @@ def case_a_router_tells_who_makes_the_load(site):
             return metric(router, "plnet_top_hop_p99_seconds", f'hop="{hosts.nid("server")}"') is not None
 
         eventually("Prometheus has it as well", is_in_prometheus, 30)
-        # All since the beginning, renewed with the others.
+        # All since start, updated with the other metrics.
         fits(metric(router, "plnet_top_hop_duration_seconds_count", f'hop="{hosts.nid("server")}"'), count(client, "answered"))
-        # Each operation is a message of the client's, and one of the server's that answers it.
+        # Each operation is one message of the client, and one response of the server.
         for by, names in (("nid", (hosts.nid("client"), hosts.nid("server"))), ("net", ("tcp -> tcp1", "tcp1 -> tcp")),
                           ("hop", (hosts.nid("server"), hosts.nid("client")))):
             rows, seconds = top(router, by)
@@ -82,7 +82,8 @@ def case_a_router_tells_who_makes_the_load(site):
         for name in names:
             times = {what: rows[name][f"{what} usec"] for what in ("p50", "p90", "p99", "max")}
             assert 0 < times["p50"] and list(times.values()) == sorted(times.values()), rows
-            # What a message takes to its next hop is a part of its operation. The rare ones: samples, rounded up by a half at most.
+            # The time to the next hop is a part of the operation's time. Rare values are samples,
+            # rounded up by a half at most.
             assert times["p50"] <= whole["p50"] and times["p90"] <= whole["p90"], (name, times, whole)
             assert times["p99"] <= 2 * whole["p99"] and times["max"] <= 2 * whole["max"], (name, times, whole)
 

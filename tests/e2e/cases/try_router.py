@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part of ./try that shows a router, for as long as a few thousand messages take: it tells figures, not what is left of a
-command whose output has changed, and they fit to what client and router have counted at the end."""
+"""The router part of ./try with a few thousand messages: its figures are present although outputs of commands may change, and
+they match the final counts of client and router."""
 import pathlib
 import re
 import signal
@@ -10,8 +10,8 @@ from two_hosts import two_hosts
 
 PARTS = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "try_parts"
 PROGRAMS = ("lnet-router", "lnetctl", "lnet-traffic", "lnet-selftest")
-OPERATIONS = 12000  # takes a few rows
-ROWS_MAX = 60  # that the script shows if need be
+OPERATIONS = 12000  # enough for a few rows
+ROWS_MAX = 60  # limit for the script
 MIB = 1 << 20
 ENDS_WITHIN_S = 120
 SCRIPT = f"""set -euo pipefail
@@ -24,7 +24,7 @@ COLUMNS = ("seconds", "messages", "MiB/s", "large, free", "fewest free", "client
 
 
 def programs_by_folder(site):
-    """As they lie in a build tree."""
+    """Sorted as in a build tree."""
     apps = site.path("apps")
     for name in PROGRAMS:
         (apps / name).mkdir(parents=True)
@@ -33,7 +33,7 @@ def programs_by_folder(site):
 
 
 def shown_by(*command):
-    # In a session of its own; told to end, it takes its nodes and namespaces along.
+    # In a session of its own; interrupted, it ends its nodes and namespaces.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
         output, _ = process.communicate(timeout=ENDS_WITHIN_S)
@@ -45,7 +45,7 @@ def shown_by(*command):
 
 
 def figures(output):
-    """The rows of the table, as they are printed."""
+    """The printed rows of the table."""
     lines = output.splitlines()
     first = next((i for i, line in enumerate(lines) if line.split() == " ".join(COLUMNS).split()), len(lines)) + 1
     rows = []
@@ -56,20 +56,20 @@ def figures(output):
 
 
 def told(output, name):
-    """The one number of that name, which client or router has said when all was over."""
+    """The value of that name in the final output of client or router."""
     numbers = re.findall(rf"^\s*{name}: (\d+)$", output, re.MULTILINE)
     assert len(numbers) == 1, (name, numbers, output)
     return int(numbers[0])
 
 
 def check_sums(rows, output):
-    """Each row tells what came since the one above it, all of them together what came."""
+    """Each row covers the time since the previous one; their sums match the totals."""
     ends = [float(row[0]) for row in rows]
     took = [end - begin for begin, end in zip([0.0, *ends], ends)]
     assert all(each > 0.9 for each in took), f"a row comes after a second: {ends}"
     forwarded, forwarded_bytes = told(output, "route_count"), told(output, "route_length")
     assert sum(int(row[1]) for row in rows) == forwarded, (rows, forwarded)
-    # A PUT and its ACK, or a GET and its REPLY; beside them nodes have said little to each other.
+    # A PUT and its ACK, or a GET and its REPLY; nodes exchange few other messages.
     assert 2 * OPERATIONS <= forwarded <= 2 * OPERATIONS + 100, forwarded
     mib = sum(float(row[2]) * seconds for row, seconds in zip(rows, took))
     # Seconds are shown to a hundredth, MiB/s to a tenth.
@@ -80,12 +80,12 @@ def check_sums(rows, output):
 
 def case_the_router_of_try_is_shown_with_its_figures(site):
     with two_hosts(site):
-        pass  # or it cannot run here
+        pass  # skipped here
     output = shown_by("bash", "-c", SCRIPT, "try", str(PARTS), programs_by_folder(site))
     rows = figures(output)
     assert len(rows) < ROWS_MAX, f"it did not see that the client was done: {output}"
     check_sums(rows, output)
-    # How long a next hop takes is known as soon as some hundred messages have gone there.
+    # The times of a next hop are known after some hundred messages.
     assert all(value.isdigit() or column >= 6 and value == "-" for row in rows[:-1] for column, value in enumerate(row) if column >= 3), rows
     assert all(value.isdigit() for value in rows[-1][3:]), rows
     free, fewest, credits_left, p50, p99 = (int(value) for value in rows[-1][3:])

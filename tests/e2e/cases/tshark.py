@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tshark's LNet dissector, which we have not written, makes of our traffic: what it makes of the kernel's."""
+"""tshark's LNet dissector, written by others, decodes our traffic like the kernel's."""
 import contextlib
 import pathlib
 import shutil
@@ -16,7 +16,7 @@ OUR_ADDRESSES = {ADDRESSES[side][0]: side for side in ADDRESSES}
 NID_PARTS = ("lnet.nid.addr", "lnet.nid.type", "lnet.nid.net_interface")
 PING_MATCH_BITS = "0x8000000000000000"
 MESSAGES = 8  # in the excerpt, and in ours
-# Differ between any two nodes.
+# These differ between any two nodes.
 COOKIES = ("lnet.msg_dst_interface_cookie", "lnet.msg_dst_object_cookie")
 
 
@@ -33,9 +33,9 @@ def tshark(*words):
 
 @contextlib.contextmanager
 def capture(hosts, side, path):
-    """Of all TCP of LNet on a host's wire."""
+    """A capture of all LNet TCP traffic on a host's wire."""
     path.touch()
-    path.chmod(0o666)  # dumpcap gives up root where it can
+    path.chmod(0o666)  # dumpcap drops root privileges where possible
     log = path.with_suffix(".log")
     with open(log, "wb") as out:
         process = subprocess.Popen(["ip", "netns", "exec", hosts.names[side], "dumpcap", "-i", "eth0", "-f", "tcp port 988",
@@ -50,7 +50,7 @@ def capture(hosts, side, path):
 
 
 def fields_of(proto, addresses):
-    """Of one message: a list of names and values, NIDs by who they are."""
+    """The fields of one message: a list of names and values, with NIDs replaced by roles."""
     found = []
     for field in proto.iter("field"):
         name, value = field.get("name"), field.get("show")
@@ -61,7 +61,7 @@ def fields_of(proto, addresses):
 
 
 def messages(path, addresses):
-    """Of all that is in a capture, by sender, in order."""
+    """All messages of a capture, by sender, in order."""
     found = []
     for packet in xml.fromstring(tshark("-r", str(path), "-T", "pdml", "-Y", "lnet")).iter("packet"):
         source = next(field.get("show") for field in packet.iter("field") if field.get("name") == "ip.src")
@@ -76,7 +76,7 @@ def value(message, name):
 
 
 def expert_infos(path):
-    """What tshark complains of, but for TCP's own affairs."""
+    """tshark's expert messages except those about TCP."""
     rows = [row.split(None, 3) for row in tshark("-r", str(path), "-q", "-z", "expert").splitlines() if row.startswith("  ")]
     return {(row[1], row[2], row[3]): int(row[0]) for row in rows if len(row) == 4 and row[0].isdigit() and row[2] != "TCP"}
 
@@ -99,18 +99,18 @@ def talk(hosts, site):
 
 
 def recording(site, side):
-    """The capture of what two nodes of ours say to each other, taken at one of them."""
+    """A capture of the traffic of two of our nodes, taken at one of them."""
     needs_tshark()
     path = site.path("ours.pcap")
     def captured():
-        """Messages that are in the file by now; its end may be half a packet."""
+        """Messages in the file so far; its end may be a partial packet."""
         done = subprocess.run(["tshark", "-r", str(path), "-T", "fields", "-e", "lnet.msg_type"], capture_output=True, text=True,
                               timeout=60)
         return len(done.stdout.replace(",", " ").split())
 
     with two_hosts(site) as hosts, capture(hosts, side, path):
         talk(hosts, site)
-        # dumpcap reads in batches, and what it has not read when it is told to end is lost.
+        # dumpcap reads in batches and loses unread packets when it is stopped.
         eventually("all messages are captured", lambda: captured() >= MESSAGES)
     return path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Selection policies at work: two hosts with two addresses each, and what messages take of them."""
+"""Selection policies at work: two hosts with two addresses each, and the addresses that messages use."""
 from tcp_nodes import fails, nid, start, works
 from two_hosts import two_hosts
 from two_rails import SECOND, both, nis, peer_nis, used

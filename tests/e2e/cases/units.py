@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The systemd units of config/: what they grant is enough for a node, and little."""
+"""The systemd units of config/: their permissions suffice for a node and exceed its needs little."""
 import pathlib
 import re
 import shutil
@@ -15,7 +15,7 @@ EXPOSURE_MAX = 30  # of `systemd-analyze security`, in tenths
 
 
 def setting(unit, name):
-    """The last one, as systemd takes it for most settings."""
+    """The last value, which systemd uses for most settings."""
     return re.findall(rf"^{name}=(.*)$", unit.read_text(), re.MULTILINE)[-1]
 
 

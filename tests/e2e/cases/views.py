@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What lnetctl shows of TCP networks."""
+"""lnetctl's views of TCP networks."""
 from cases_common import one_shard, two_shards
 from tcp_nodes import add_v4, answers, counted, fails, nid, pair, pings, start, works
 from site_under_test import eventually
