@@ -120,6 +120,7 @@ void KfiLnd::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
   if (!known) return counters_.add(Id::kStaleResumes);
   Transaction& one = transactions_.at(rx.index);
   one.parked = false;
+  --one.peer->parked;
   one.decision = decision;
   one.again = Event::kRxOk;
   turn_.push_back(one);
@@ -235,6 +236,7 @@ void KfiLnd::run_again(Transaction& transaction) {
 void KfiLnd::abandon(Transaction& one) {
   if (one.parked) {
     one.parked = false;
+    --one.peer->parked;
     one.update(std::unexpected(Errc::kShutdown), Health::kLocalAborted);
     core_.on_parked_gone({transactions_.index_of(&one), one.generation}, Errc::kShutdown);
     return end(one);

@@ -77,6 +77,9 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void release_peer(lnet::PeerLink& link) override;
   void shut_down() override;
   [[nodiscard]] bool idle() const override;
+  [[nodiscard]] std::size_t receives_free() const override {
+    return config_.receives_max - used_[static_cast<std::size_t>(Quota::kReceives)];
+  }
   [[nodiscard]] Instant next_deadline() const override;
   [[nodiscard]] CounterView counters() const override { return counters_.view(); }
 
@@ -203,6 +206,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void act_on_decision(Transaction& transaction, const EventStatus& what);
   void receive_immediate(Transaction& transaction);
   void park(Transaction& transaction);
+  void refuse_to_park(Transaction& transaction);
   void leave_buffer(Transaction& transaction);
   [[nodiscard]] bool copy_out(Transaction& transaction);
   [[nodiscard]] Tag remote_tag(const Transaction& transaction) const;

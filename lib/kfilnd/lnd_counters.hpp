@@ -39,6 +39,8 @@ namespace plnet::kfilnd {
   X(kCopiedOut, "copied_out", "messages", kCount, "taken out of their receive buffer to wait")     \
   X(kHeldBuffers, "held_buffers", "messages", kCount, "waited in their receive buffer")            \
   X(kPutOff, "put_off", "messages", kCount, "had to wait for others that had come")                \
+  X(kParkedShare, "dropped_parked_share", "messages", kCount,                                      \
+    "had to wait, and those of their sender that wait have its share of the interface")            \
   X(kTooLate, "dropped_late", "messages", kCount, "had to wait for too long")                      \
   X(kHandedOver, "hellos_handed_over", "messages", kCount, "brought to the home of their sender")  \
   X(kMisdirected, "misdirected", "messages", kCount, "received elsewhere than at their home")      \

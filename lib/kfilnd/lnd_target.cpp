@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "lib/kfilnd/lnd.hpp"
+#include "lib/lnet/flow/parked_share.hpp"
 #include "lib/lnet/names/nid64.hpp"
 
 namespace plnet::kfilnd {
@@ -220,8 +221,19 @@ void KfiLnd::receive_immediate(Transaction& one) {
 
 // The order of messages is nobody's promise here, so only this one waits.
 void KfiLnd::park(Transaction& one) {
+  if (!lnet::may_park(one.peer->parked, receives_free())) return refuse_to_park(one);
+  ++one.peer->parked;
   one.parked = true;
   if (one.copy_slot == 0 && !copy_out(one)) counters_.add(Id::kHeldBuffers);
+}
+
+// The peer of a bulk request waits for an answer, and gets one.
+void KfiLnd::refuse_to_park(Transaction& one) {
+  counters_.add(Id::kParkedShare);
+  core_.on_parked_gone({transactions_.index_of(&one), one.generation}, Errc::kNoSpace);
+  if (!one.message.is_bulk()) return end(one);
+  one.answer = number_of(Errc::kNoSpace);
+  run(one, Event::kSkipTagRma);
 }
 
 // Out of the receive buffer, if there is anything to keep. False: it stays where it is.

@@ -50,7 +50,8 @@ struct Peer : ListNode<ForStamp>, ListNode<ForGreeting> {
   std::uint16_t version = 0;  // 0: nothing negotiated yet
   std::uint32_t local_session_key = 0;
   std::uint32_t remote_session_key = 0;
-  std::uint32_t users = 0;  // transactions
+  std::uint32_t users = 0;   // transactions
+  std::uint32_t parked = 0;  // of those, messages that wait for the core
   Instant last_alive{};
   Instant hello_at{};
   IntrusiveList<Transaction, ForTurn> throttled;  // until a handshake ends

@@ -122,7 +122,7 @@ void PeerCache::release(Peer& peer) {
 }
 
 void PeerCache::dispose(Peer& peer) {
-  PLNET_CHECK(peer.throttled.empty(), "who waits for a peer uses it");
+  PLNET_CHECK(peer.throttled.empty() && peer.parked == 0, "who waits for a peer uses it");
   if (peer.ListNode<ForStamp>::linked()) peer.ListNode<ForStamp>::unlink();
   driver_.forget(peer.address);
   keys_in_use_.reset(low_half(peer.local_session_key));

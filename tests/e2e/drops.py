@@ -3,7 +3,7 @@
 import collections
 
 OF_SENDER = ("tx_deadline", "tx_hop_down", "tx_no_path", "tx_no_peer", "tx_released")
-HOP_AWAY = {"dropped_hop_down", "dropped_hop_stalled", "tx_hop_down", "tx_deadline", "tx_released", "dropped_connection_lost"}
+HOP_AWAY = {"dropped_hop_down", "dropped_hop_stalled", "dropped_hop_parked", "tx_hop_down", "tx_deadline", "tx_released", "dropped_connection_lost"}
 LATE = {"dropped_ack_no_md", "dropped_reply_no_md"}  # responses to operations that timed out
 ROUTER_AWAY = {"tx_deadline", "tx_released", "tx_no_path", "dropped_connection_lost"} | LATE
 OTHER_AWAY = LATE | {"dropped_connection_lost"}

@@ -34,6 +34,7 @@ class TappedLnd final : public lnet::Lnd {
   [[nodiscard]] std::uint64_t unsent_bytes(Instant since) override {
     return lnd_->unsent_bytes(since);
   }
+  [[nodiscard]] std::size_t receives_free() const override { return lnd_->receives_free(); }
   [[nodiscard]] Instant next_deadline() const override { return lnd_->next_deadline(); }
   [[nodiscard]] CounterView counters() const override { return lnd_->counters(); }
 

@@ -35,6 +35,7 @@ class FaultLnd final : public lnet::Lnd, public lnet::LndUpcalls {
   [[nodiscard]] std::uint64_t unsent_bytes(Instant since) override {
     return lower_->unsent_bytes(since);
   }
+  [[nodiscard]] std::size_t receives_free() const override { return lower_->receives_free(); }
   [[nodiscard]] Instant next_deadline() const override;
   [[nodiscard]] CounterView counters() const override { return judge_.counters(); }
 

@@ -178,9 +178,10 @@ class LndUpcalls {
   [[nodiscard]] virtual KeptPayload kept_payload(const Transmit& /*transmit*/) const { return {}; }
 
   // Cold.
-  // A parked message is gone with its connection before a resume() came. No resume() for it,
-  // please; a decision on its way from another shard is dropped when it gets here. After a resume()
-  // the message ends as its decision says: kReceive in on_received(), the others silently.
+  // A parked message is gone before a resume() came: with its connection, or at once because its
+  // sender has its share of the parked messages (kNoSpace). The core does not resume it; a decision
+  // on its way from another shard is dropped when it gets here. After a resume() the message ends
+  // as its decision says: kReceive in on_received(), the others silently.
   virtual void on_parked_gone(RxHandle rx, Errc cause) = 0;
   virtual void on_quarantine_over(Transmit& transmit) = 0;
   // Lanes come and go with connections; told where the peer's lane 0 is, and by that of its shard
@@ -245,6 +246,9 @@ class Lnd {
   // a later `since` looks at what the transport has then; those that repeat it tell what is left of
   // that, whatever has come after.
   [[nodiscard]] virtual std::uint64_t unsent_bytes(Instant /*since*/) { return 0; }
+  // Receives that no message has, of an LND whose parked messages keep them and do not hold back
+  // their senders. Without limit where a parked message holds back its sender.
+  [[nodiscard]] virtual std::size_t receives_free() const { return SIZE_MAX; }
   [[nodiscard]] virtual Instant next_deadline() const = 0;
   [[nodiscard]] virtual CounterView counters() const = 0;
 };

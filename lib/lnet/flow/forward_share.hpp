@@ -39,6 +39,7 @@ struct ClientCredits {
 struct HopQueue : ListNode<> {
   PeerPort* port = nullptr;
   BufferClass of = BufferClass::kTiny;
+  std::uint32_t waiting_count : 24 = 0;  // a shard has fewer receive records
   std::uint32_t held = 0;
   WaitQueue<Receive> waiting;
 };
@@ -55,6 +56,12 @@ struct HopShare {
       if (queues[each].linked()) return true;
     }
     return false;
+  }
+  [[nodiscard]] std::size_t waiting_count() const {
+    std::size_t sum = 0;
+    for (const BufferClass each : kAllBufferClasses)
+      sum += queues[each].waiting_count;
+    return sum;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "lib/lnet/flow/parked_share.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
 namespace plnet::lnet {
@@ -242,13 +243,20 @@ bool Forwarder::leaves_from_here(const Forwarding& way, std::uint32_t length) {
   return link == nullptr || link->lanes == 0 || !core_.peers.lanes(*link).any_but(core_.id);
 }
 
+// The core keeps the hop's share of the LND's receives: a message that waits for a credit of its
+// client is parked before it has a next hop.
 RxDecision Forwarder::wait_for_buffer(Receive& receive, HopQueue& queue) {
+  if (!may_park(queue.port->hop.waiting_count(), receive.port->lnd().receives_free())) {
+    core_.complaints->tell(queue.port->peer_ni->nid, "dropped_hop_parked");
+    return core_.drop(receive, Cause::kDroppedHopParked);
+  }
   const bool records_short =
       queue.held < core_.buffers.free_count(queue.of) && !has_records(queue.port->hop);
   core_.causes.add(records_short ? Cause::kHeldRecords : Cause::kHeldHopShare);
   receive.forwarding.hop = queue.port;
   core_.waits.begin(receive, ReceiveState::kBufferWait);
   queue.waiting.push_back(receive);
+  ++queue.waiting_count;
   core_.buffers.begin_wait(queue.of);
   core_.sweep_wanted = true;
   if (!queue.linked()) {
@@ -262,6 +270,7 @@ void Forwarder::leave_queue(Receive& receive) {
   const BufferClass of = buffer_class_of(receive.header.payload_length);
   HopQueue& queue = receive.forwarding.hop->hop.queues[of];
   receive.unlink();
+  --queue.waiting_count;
   core_.waits.end(receive);
   receive.forwarding.hop = nullptr;
   core_.buffers.end_wait(of);

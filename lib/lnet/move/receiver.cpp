@@ -334,11 +334,12 @@ void Receiver::resume(Receive& receive) {
   give_back(receive);
 }
 
-void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
+void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc cause) {
   Receive* const receive = port.find(rx);
   PLNET_CHECK(receive != nullptr && is_parked(receive->state.get()),
               "only a parked message may be lost this way");
   port.forget(*receive);
+  if (cause == Errc::kNoSpace) core_.complaints->tell(receive->from, "dropped_parked_share");
   const bool queued = core_.shares.leave(*receive) || core_.forwarder.leave(*receive);
   receive->peer = nullptr;
   receive->link = nullptr;

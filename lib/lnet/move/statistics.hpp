@@ -87,6 +87,8 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
     "to be forwarded, and its next hop is down")                                                   \
   X(kDroppedHopStalled, "dropped_hop_stalled", "messages", kCount,                                 \
     "to be forwarded, and would have waited for a next hop that has taken nothing for too long")   \
+  X(kDroppedHopParked, "dropped_hop_parked", "messages", kCount,                                   \
+    "to be forwarded, and messages that wait for its next hop have their share of an interface")   \
   X(kDroppedNoPeer, "dropped_no_peer", "messages", kCount, "the sender could not be made a peer")  \
   X(kDroppedAsymRoute, "dropped_asym_route", "messages", kCount,                                   \
     "came through a gateway that we would not use (drop_asym_route)")                              \
@@ -105,7 +107,7 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kDroppedLazyCleared, "dropped_lazy_cleared", "messages", kCount,                               \
     "delayed until its portal was no longer lazy")                                                 \
   X(kDroppedConnectionLost, "dropped_connection_lost", "messages", kCount,                         \
-    "parked when its connection went")                                                             \
+    "parked when its connection went, or its LND had no room for it")                              \
   X(kDroppedShutdown, "dropped_shutdown", "messages", kCount, "arrived while the node was ending") \
   X(kReceiveFailed, "receive_failed", "messages", kCount, "the payload did not arrive")            \
   X(kTxDeadline, "tx_deadline", "messages", kCount, "deadline passed while waiting for credits")   \

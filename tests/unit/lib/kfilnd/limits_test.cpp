@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Receive buffers, keys, message sizes, session keys, tunables, statistics, and messages that the
 // core parks.
+#include <cerrno>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -14,10 +15,16 @@ using Call = ScriptedEndpoint::Call;
 using enum FabricEvent;
 using std::chrono::seconds;
 
-std::vector<std::byte> inline_put(std::uint32_t length) {
-  Message message = lnet_message(1, 0, Kind::kImmediate, 2, lnet::MessageType::kPut, length);
+std::vector<std::byte> inline_put(std::uint32_t length, unsigned from = 1) {
+  Message message = lnet_message(from, 0, Kind::kImmediate, 2, lnet::MessageType::kPut, length);
   message.header.set_area(lnet::PutArea{.ack_handle = {}, .match_bits = 1});
   return bytes_of(message, length);
+}
+
+std::vector<std::byte> bulk_put() {
+  Message message = lnet_message(1, 0, Kind::kBulkPut, 2, lnet::MessageType::kPut, 65536);
+  message.header.set_area(lnet::PutArea{.ack_handle = {}, .match_bits = 1});
+  return bytes_of(message);
 }
 
 TEST(KfilndBuffers, PostedAgainWhenTheLastMessageIsOver) {
@@ -93,16 +100,54 @@ TEST(KfilndBuffers, ABulkRequestNeedsNoPlace) {
 }
 
 TEST(KfilndBuffers, MoreMessagesThanTransactionsWait) {
-  ScriptedNode node({.receives_max = 2, .backlog_max = 2}, 100);
+  ScriptedNode node({.receives_max = 2, .backlog_max = 2});
   node.meet();
   for (int i = 0; i < 6; ++i)
-    node.arrive(inline_put(100));
-  EXPECT_EQ(node.core->tally().parked, 2U);
+    node.arrive(bulk_put());
+  EXPECT_EQ(node.endpoint.waiting(Call::kRead), 2U);
   EXPECT_EQ(node.count(LndId::kPutOff), 2U);
   EXPECT_EQ(node.count(LndId::kNoTransaction), 2U);
+  for (int i = 0; i < 4; ++i)
+    node.done(kRemoteDone, node.endpoint.take(Call::kRead));
+  EXPECT_EQ(node.core->tally().puts, 4U);
+  node.expect_clean();
+}
+
+// Else nothing of other peers would be received while messages of one peer wait.
+TEST(KfilndBuffers, MessagesOfOnePeerThatWaitHaveHalfOfTheReceives) {
+  ScriptedNode node({.receives_max = 16}, 100);
+  node.meet(1);
+  node.meet(2);
+  for (int i = 0; i < 20; ++i)
+    node.land(inline_put(100), i == 19);
+  EXPECT_EQ(node.count(LndId::kParkedShare), 12U);
+  EXPECT_EQ(node.core->tally().parked_gone, 12U);
+  EXPECT_EQ(node.lnd->receives_free(), 8U);
+  EXPECT_EQ(node.lnd->receive_buffers().posted(), 8U);
+  for (int i = 0; i < 10; ++i)
+    node.land(inline_put(100, 2));
+  EXPECT_EQ(node.count(LndId::kParkedShare), 18U) << "the second peer has half of the rest";
+  EXPECT_EQ(node.lnd->receives_free(), 4U);
   node.core->resume_all();
   node.turn();
-  EXPECT_EQ(node.core->tally().parked, 4U);
+  EXPECT_EQ(node.core->tally().puts, 12U);
+  EXPECT_EQ(node.lnd->receives_free(), 16U);
+  node.land(inline_put(100));
+  EXPECT_EQ(node.count(LndId::kParkedShare), 18U);
+  node.expect_clean();
+}
+
+TEST(KfilndBuffers, ABulkRequestBeyondTheShareIsAnswered) {
+  ScriptedNode node({.receives_max = 2}, 100);
+  node.meet();
+  node.land(bulk_put());
+  node.land(bulk_put());
+  EXPECT_EQ(node.count(LndId::kParkedShare), 1U);
+  const auto answer = node.endpoint.take(Call::kAnswer);
+  EXPECT_EQ(answer.data, static_cast<std::uint64_t>(ENOSPC));
+  node.done(kRemoteDone, answer);
+  EXPECT_EQ(node.lnd->receives_free(), 1U);
+  node.expect_clean();
 }
 
 TEST(KfilndBuffers, ADriverThatSpeaksOfBytesOutside) {
@@ -272,7 +317,7 @@ TEST(KfilndSessionKeys, KeysOfLivePeersAreNotReused) {
 TEST(KfilndBuffers, EveryMessageThatWaitsHasAPlaceOfItsOwn) {
   const KfiLndConfig config;
   EXPECT_GE(config.copies_max, config.receives_max) << "or a buffer of 2 MiB waits with it";
-  ScriptedNode node({.receives_max = 40, .copies_max = 40}, 100);
+  ScriptedNode node({.receives_max = 80, .copies_max = 40}, 100);
   node.meet();
   for (int i = 0; i < 40; ++i)
     node.arrive(inline_put(100), i == 39);

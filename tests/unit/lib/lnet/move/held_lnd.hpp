@@ -48,6 +48,7 @@ class HeldLnd final : public Lnd {
   [[nodiscard]] bool idle() const override { return held.empty() && ended_.empty(); }
   [[nodiscard]] Instant next_deadline() const override { return Instant::max(); }
   [[nodiscard]] CounterView counters() const override { return {}; }
+  [[nodiscard]] std::size_t receives_free() const override { return free_receives; }
 
   void take_kept(bool does) { traits_.takes_kept = does; }
   // The message ends in the next flush.
@@ -61,6 +62,7 @@ class HeldLnd final : public Lnd {
   }
 
   std::size_t room = 1000;
+  std::size_t free_receives = SIZE_MAX;
   std::vector<Transmit*> held;
   std::vector<std::pair<RxHandle, RxDecision>> resumed;
 
