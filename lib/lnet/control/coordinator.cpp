@@ -66,7 +66,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
                .parameters = parameters}),
       push_target_(host.data(), discovery_, memory.split(1)),
       recovery_(directory_, parameters, node_ping_, limits.recovering),
-      node_ping_(host.data(), exchanges_),
+      node_ping_(host.data(), exchanges_, directory_),
       standing_({.parameters = parameters,
                  .networks = networks_,
                  .directory = directory_,

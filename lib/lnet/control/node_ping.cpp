@@ -2,6 +2,7 @@
 #include "lib/lnet/control/node_ping.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace plnet::lnet {
 
@@ -13,14 +14,20 @@ constexpr std::uint32_t kUserPingBytesMax = 3960;  // LNET_PING_BUFFER_MAX: a pa
 
 void NodePing::start(PingRequest& request, Instant now, std::uint32_t interfaces_max) {
   request.deadline = now + request.timeout;
-  request.exchange = exchanges_.take(ExchangeKind::kAdmin, &request);
-  if (request.exchange == nullptr) return refused_.push_back(request);
-  PingExchange& exchange = *request.exchange;
+  request.repeated = false;
   const std::uint64_t room =
       sizeof(PingInfoWire) +
       sizeof(NiLargeStatusWire) * std::uint64_t{std::min(request.interfaces, interfaces_max)};
-  exchange.fragment.length =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(room, kPingBytesMin, kUserPingBytesMax));
+  send(request, static_cast<std::uint32_t>(
+                    std::clamp<std::uint64_t>(room, kPingBytesMin, kUserPingBytesMax)));
+}
+
+void NodePing::send(PingRequest& request, std::uint32_t bytes) {
+  request.exchange = exchanges_.take(ExchangeKind::kAdmin, &request);
+  if (request.exchange == nullptr) return refused_.push_back(request);
+  PingExchange& exchange = *request.exchange;
+  exchange.fragment.length = bytes;
+  exchange.losses = losses_of(request);
   const auto bound = operations_.bind({.fragments = std::span(&exchange.fragment, 1),
                                        .length = exchange.fragment.length,
                                        .threshold = 2,
@@ -42,22 +49,53 @@ void NodePing::start(PingRequest& request, Instant now, std::uint32_t interfaces
   refused_.push_back(request);
 }
 
-void NodePing::end(PingRequest& request, Result<void> outcome, const PingView* buffer) {
-  PingExchange* exchange = request.exchange;
-  request.exchange = nullptr;
+// The request waits no more, and events of its exchange find nobody.
+PingExchange* NodePing::leave(PingRequest& request) {
+  PingExchange* const exchange = std::exchange(request.exchange, nullptr);
   if (request.linked()) request.unlink();
-  if (exchange != nullptr) {
-    exchange->owner = nullptr;
-    exchange->left_by = &request;
-    if (exchange->linked) (void)operations_.unlink(exchange->md);
-  }
-  request.done(outcome, buffer);
+  if (exchange == nullptr) return nullptr;
+  exchange->owner = nullptr;
+  exchange->left_by = &request;
+  if (exchange->linked) (void)operations_.unlink(exchange->md);
+  return exchange;
+}
+
+void NodePing::let_go(PingExchange* exchange) {
   if (exchange == nullptr) return;
   exchange->held = false;
   exchanges_.let_go(*exchange);
 }
 
+void NodePing::end(PingRequest& request, Result<void> outcome, const PingView* buffer) {
+  PingExchange* const exchange = leave(request);
+  request.done(outcome, buffer);
+  let_go(exchange);
+}
+
+std::uint32_t NodePing::losses_of(const PingRequest& request) const {
+  const PeerNi* const ni = directory_.find(request.target.nid);
+  return ni == nullptr ? 0 : ni->losses.get();
+}
+
+// The last connection to the peer has ended since the ping was written to it: the ping is sent
+// again, once. That needs a new connection, so the failure has a cause, which is logged, and the
+// person who asked does not wait for the timeout.
+void NodePing::repeat_lost() {
+  waiting_.for_each([this](PingRequest& request) {
+    const bool lost = request.exchange->losses != losses_of(request);
+    if (!lost || request.repeated || request.recovery) return;
+    request.repeated = true;
+    const std::uint32_t bytes = request.exchange->fragment.length;
+    let_go(leave(request));
+    send(request, bytes);
+  });
+}
+
 void NodePing::step(Instant now) {
+  if (now >= next_look_) {
+    repeat_lost();
+    next_look_ = now + kLookInterval;
+  }
   while (PingRequest* request = refused_.pop_front())
     end(*request, std::unexpected(Errc::kNoRoute), nullptr);
   waiting_.for_each([&](PingRequest& request) {
@@ -75,7 +113,10 @@ void NodePing::shut_down() {
 Instant NodePing::next_deadline() {
   if (!refused_.empty()) return Instant::min();
   Instant first = Instant::max();
-  waiting_.for_each([&](PingRequest& request) { first = std::min(first, request.deadline); });
+  waiting_.for_each([&](PingRequest& request) {
+    first = std::min(first, request.deadline);
+    if (!request.recovery && !request.repeated) first = std::min(first, next_look_);
+  });
   return first;
 }
 

@@ -10,6 +10,7 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/lnet/api/data_operations.hpp"
 #include "lib/lnet/control/ping_exchanges.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {
 
@@ -26,14 +27,15 @@ class PingRequest : public ListNode<> {
   Duration timeout = std::chrono::seconds(1);
   std::uint32_t interfaces = 16;  // how many there is room for
   bool recovery = false;          // to exactly this NID
+  bool repeated = false;          // the connection that it was written to has ended
   Instant deadline{};
   PingExchange* exchange = nullptr;
 };
 
 class NodePing final : public EventHandler {
  public:
-  NodePing(DataOperations& operations, PingExchanges& exchanges)
-      : operations_(operations), exchanges_(exchanges) {}
+  NodePing(DataOperations& operations, PingExchanges& exchanges, const PeerDirectory& directory)
+      : operations_(operations), exchanges_(exchanges), directory_(directory) {}
 
   // Whatever happens, done() is called, but not inside this call.
   void start(PingRequest& request, Instant now, std::uint32_t interfaces_max);
@@ -53,11 +55,20 @@ class NodePing final : public EventHandler {
   void on_event(const Event& event) override;
 
  private:
-  void give_up(PingRequest& request, Errc why);
+  // How often lost connections are looked for while pings wait.
+  static constexpr Duration kLookInterval = std::chrono::milliseconds(100);
+
+  void send(PingRequest& request, std::uint32_t bytes);
+  [[nodiscard]] PingExchange* leave(PingRequest& request);
+  void let_go(PingExchange* exchange);
   void end(PingRequest& request, Result<void> outcome, const PingView* buffer);
+  [[nodiscard]] std::uint32_t losses_of(const PingRequest& request) const;
+  void repeat_lost();
 
   DataOperations& operations_;
   PingExchanges& exchanges_;
+  const PeerDirectory& directory_;
+  Instant next_look_ = Instant::min();
   IntrusiveList<PingRequest> waiting_;
   IntrusiveList<PingRequest> refused_;
   std::uint32_t out_ = 0;

@@ -236,6 +236,39 @@ TEST_F(CoordinatorTest, APingEndsInTime) {
   EXPECT_EQ(a_.operations.mds(), 2U);
 }
 
+// The peer and its connection have died. The second ping needs another connection, whose failure
+// has a cause.
+TEST_F(CoordinatorTest, APingWhoseConnectionHasEndedIsSentAgainOnce) {
+  const Nid dead = nid("10.0.0.77@tcp");
+  a_.make_peer(dead);
+  const auto sent = [&] {
+    return std::ranges::count_if(network_.log, [&](const FakeMessage& each) {
+      return each.type == MessageType::kGet && each.target == dead;
+    });
+  };
+  const auto lose_connection = [&] {
+    Relaxed<std::uint16_t>& losses = a_.coordinator.peers().find(dead)->losses;
+    losses.set(static_cast<std::uint16_t>(losses.get() + 1));
+    settle(std::chrono::milliseconds(200));
+  };
+  TestPing ping;
+  ping.target = {dead, kLustrePid};
+  ping.timeout = std::chrono::seconds(2);
+  a_.coordinator.ping(ping);
+  settle(std::chrono::milliseconds(200));
+  const auto first = sent();
+  lose_connection();
+  EXPECT_EQ(sent(), first + 1);
+  lose_connection();
+  EXPECT_EQ(sent(), first + 1);
+  EXPECT_EQ(ping.times, 0);
+  settle(std::chrono::seconds(2));
+  settle();
+  EXPECT_EQ(ping.times, 1);
+  EXPECT_EQ(ping.result.error(), Errc::kTimedOut);
+  EXPECT_EQ(a_.operations.mds(), 2U);
+}
+
 // They use ping slots, some of which are reserved for discovery.
 TEST_F(CoordinatorTest, ADiscoveryThatFoundNoSlotGoesOnWhenPingsHaveEnded) {
   std::array<TestPing, 10> pings;
