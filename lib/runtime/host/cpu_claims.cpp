@@ -44,15 +44,14 @@ Outcome<void> taken(unsigned cpu, std::string_view by) {
                   cpu, by));
 }
 
-// Empty if this system has no such file.
+}  // namespace
+
 std::string read_proc_locks() {
   const std::ifstream file("/proc/locks");
   std::ostringstream text;
   text << file.rdbuf();
   return std::move(text).str();
 }
-
-}  // namespace
 
 // "1: FLOCK  ADVISORY  WRITE 812 00:19:1234 0 EOF"; waiting processes have "->" behind the
 // number. Linux fs/locks.c: lock_get_status()

@@ -36,7 +36,9 @@ struct FileLock {
   pid_t holder = 0;  // 0 or less: in another PID namespace
   ClaimMode mode = ClaimMode::kShared;
 };
-// Locks of flock() on the file with this device and inode, in the text of /proc/locks.
+// The text of /proc/locks; empty if this system has no such file.
+[[nodiscard]] std::string read_proc_locks();
+// Locks of flock() on the file with this device and inode, in that text.
 [[nodiscard]] std::vector<FileLock> locks_of(std::string_view proc_locks, dev_t device,
                                              ino_t inode);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Only one start at a time counts the free hugepages and takes them: two instances of a user that
-// start together would otherwise count the same pages.
+// Only one start at a time counts the free hugepages and takes them: two instances that start
+// together would otherwise count the same pages.
+//
+// Each user has a lock file of its own, which nobody else can open, and sees the locks of other
+// users in /proc/locks. A user who holds a lock for no reason delays each start by its patience and
+// does no other harm.
 #pragma once
 
 #include <string>
@@ -21,6 +25,8 @@ class StartTurn {
   [[nodiscard]] bool is_ours() const { return file_ >= 0; }
 
  private:
+  [[nodiscard]] bool take(const std::string& directory, bool heeds_others);
+
   int file_ = -1;
 };
 
