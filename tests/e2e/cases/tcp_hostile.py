@@ -12,6 +12,7 @@ from script_peer import ScriptPeer, connect, frame, header, hello, is_closed, ni
 from site_under_test import eventually
 from tcp_nodes import add_v4, answers, counted, nid, pair, reaches, start
 from two_hosts import ADDRESSES, two_hosts
+from witness import Witness
 
 
 VICTIM = ADDRESSES["b"][0]
@@ -22,8 +23,9 @@ GROWTH_KIB = 8 * 1024
 
 
 @contextlib.contextmanager
-def under_attack(site, config=None):
-    """Node b is attacked from the host of node a, from another address; afterwards it works as before."""
+def under_attack(site, config=None, what=None):
+    """Node b is attacked from the host of node a, from another address; afterwards it works as before. `what` names the attack;
+    node a pings beside it."""
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site, config or two_shards(site))
         hosts.address("a", ATTACKER, 24)
@@ -31,7 +33,7 @@ def under_attack(site, config=None):
         reaches(a, nid("b"))
         eventually("all connections of the pair are up", lambda: counted(b, "tcp_acceptor", "handed_over") == 5)
         kib, files = resident_kib(b), descriptors(b)
-        with hosts.inside("a"):
+        with hosts.inside("a"), Witness(what, a, nid("b")) if what else contextlib.nullcontext():
             yield hosts, a, b
         reaches(a, nid("b"))
         eventually("every stranger is gone", lambda: counted(b, "tcp_acceptor", "strangers") == 0, 40)
@@ -66,7 +68,7 @@ def introduced(source=ATTACKER):
 
 
 def case_a_port_scan_leaves_nothing_behind(site):
-    with under_attack(site) as (_, a, b):
+    with under_attack(site, what="6: a port scan") as (_, a, b):
         for _ in range(300):
             with contextlib.suppress(OSError):  # no reserved port: refused already
                 connect(VICTIM, ATTACKER, port=0).close()
@@ -81,7 +83,7 @@ def case_a_port_scan_leaves_nothing_behind(site):
 
 
 def case_silent_strangers_keep_nobody_out(site):
-    with under_attack(site) as (hosts, a, b):
+    with under_attack(site, what="6: silent strangers") as (hosts, a, b):
         links = [connect(VICTIM, ATTACKER, port=port) for port in range(512, 1012)]
         eventually("they are all inside", lambda: counted(b, "tcp_acceptor", "strangers") >= 400)
         reaches(a, nid("b"))
@@ -120,7 +122,7 @@ def case_a_slow_loris_is_shown_the_door(site):
 
 
 def case_rubbish_instead_of_an_introduction_is_counted_by_cause(site):
-    with under_attack(site) as (_, a, b):
+    with under_attack(site, what="rubbish instead of an introduction") as (_, a, b):
         mine, its = nid_of(ATTACKER), nid_of(VICTIM)
         good = request(its)
         wrong = {
@@ -211,7 +213,7 @@ def case_payload_that_nobody_wants_is_skipped(site):
 def case_a_reader_that_does_not_read_holds_little(site):
     """A peer that requests without reading: pending replies stay within its share of the node's pools, the node stops reading
     from it, excess replies are dropped and counted, and its neighbours are served."""
-    with under_attack(site) as (hosts, a, b):
+    with under_attack(site, what="6: a reader that does not read") as (hosts, a, b):
         peer = introduced()
         peer.link.settimeout(1)
         asked = 0
@@ -237,7 +239,7 @@ def case_a_reader_that_does_not_read_holds_little(site):
 def case_nids_from_nowhere_fill_the_peer_table_and_no_more(site):
     """Each HELLO claims another NID, which the site allows. The table is bounded, and known peers remain."""
     config = site.write("few.yaml", with_peers(open(two_shards(site)).read(), 128) + "    tcp:\n        any_address: 1\n")
-    with under_attack(site, config) as (_, a, b):
+    with under_attack(site, config, "1: NIDs from nowhere") as (_, a, b):
         links = []
         for number in range(400):
             source = f"10.99.{number // 200}.{number % 200 + 1}"
@@ -254,7 +256,7 @@ def case_nids_from_nowhere_fill_the_peer_table_and_no_more(site):
 
 def case_the_nid_of_another_node_is_refused(site):
     """Each time with a new incarnation, which would end that node's connections."""
-    with under_attack(site) as (_, a, b):
+    with under_attack(site, what="5: the NID of another node") as (_, a, b):
         open_before = counted(b, "tcp", "open")
         for number in range(200):
             with connect(VICTIM, ATTACKER) as link:
@@ -269,7 +271,7 @@ def case_the_nid_of_another_node_is_refused(site):
 
 def case_forged_sources_make_no_peers(site):
     """Sources on the attacker's own network are dropped; sources on unreachable networks get no reply."""
-    with under_attack(site) as (_, a, b):
+    with under_attack(site, what="1: forged sources") as (_, a, b):
         with introduced() as peer:
             for net, count in ((0, 20_000), (9, 2_000)):
                 asked = b"".join(
