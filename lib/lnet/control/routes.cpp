@@ -18,7 +18,7 @@ bool is_no_better(const Route& a, const Route& b) {
 }
 
 // How soon to look again whether readers have let go, and whether there is room for a gateway.
-constexpr Duration kLookAgain = std::chrono::milliseconds(1);
+constexpr Duration kReaderInterval = std::chrono::milliseconds(1);
 constexpr Duration kTryAgain = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -203,7 +203,7 @@ bool Routes::step(const LocalView& local, Instant now) {
 }
 
 Instant Routes::next_deadline(Instant now) const {
-  if (!old_views_.empty() || !old_routes_.empty()) return now + kLookAgain;
+  if (!old_views_.empty() || !old_routes_.empty()) return now + kReaderInterval;
   return orphans_.empty() ? Instant::max() : std::max(next_try_, now);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a peer NI has of a shard's means to forward, in each of its two roles: as the client whose
-// messages are forwarded (peer-router credits), and as the next hop that they go to (its share of
-// the router buffers). Forwarder (lib/lnet/move) works with both.
+// The share of a peer NI in a shard's means to forward, in each of its two roles: as the client
+// whose messages are forwarded (client credits), and as the next hop of forwarded messages (its
+// share of the router buffers). ClientQueues and HopBuffers (lib/lnet/move) work with them.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct ClientCredits {
   }
 };
 
-// Of one class of buffers. In a list of the forwarder's while something waits.
+// Messages that wait for a buffer of one class. In a list of HopBuffers while there are some.
 struct HopQueue : ListNode<> {
   PeerPort* port = nullptr;
   BufferClass of = BufferClass::kTiny;

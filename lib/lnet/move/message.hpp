@@ -68,6 +68,33 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   Grant grant;                           // requests: of their descriptor
   Receive* answers = nullptr;            // what is answered, or forwarded; requests of ours: null
 
+  // A record from the pool becomes a new message of the shard `on`.
+  void start(MessageType type, ShardId on, std::uint32_t pid, Instant now) {
+    enter(SendState::kMade);
+    origin = on;
+    outcome = {};
+    since.set(now);
+    header.type = type;
+    header.source_pid = pid;
+    header.payload_length = 0;
+    next_hop = nullptr;
+    lane = 0;
+    routed = next_hop_is_router = kept = false;
+    source = {};
+    sink = {};
+    deadline = Instant::max();
+    from = Nid::any();
+    router = Nid::any();
+    answers = nullptr;
+    recovery = false;
+    retries = 0;
+    detours = 0;
+    ni = nullptr;
+    hop = nullptr;
+    core_state = 0;
+    has_peer_credit = has_ni_credit = borrows_ni = false;
+    quarantine_over.store(false, std::memory_order_relaxed);
+  }
   void enter(SendState next) {
     PLNET_CHECK(kSendTransitions.allow(state.get(), next), "the transition is allowed");
     state.set(next);

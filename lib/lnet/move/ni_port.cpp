@@ -95,7 +95,7 @@ void NiPort::close() {
 }
 
 void NiPort::on_headers_ahead(std::span<const HeaderAhead> next) {
-  receiver_.fetch_ahead(next);
+  receiver_.on_headers_ahead(next);
 }
 
 RxDecision NiPort::on_header(const RxOffer& offer) {
@@ -107,9 +107,9 @@ void NiPort::on_received(RxHandle rx, Result<void> status, Health health) {
 }
 
 void NiPort::on_sent(std::span<const Completion> burst) {
-  sender_.fetch_ended(burst);
+  sender_.lanes.fetch_ended(burst);
   for (const Completion& completion : burst)
-    sender_.on_sent(*this, completion);
+    sender_.lanes.on_sent(*this, completion);
 }
 
 void NiPort::on_kept(RxHandle rx, PayloadKeeper& keeper) {
@@ -130,19 +130,19 @@ void NiPort::on_parked_gone(RxHandle rx, Errc cause) {
 }
 
 void NiPort::on_quarantine_over(Transmit& transmit) {
-  sender_.on_quarantine_over(static_cast<Message&>(transmit));
+  sender_.ends.on_quarantine_over(static_cast<Message&>(transmit));
 }
 
 void NiPort::on_lane(PeerLink& link, LaneId lane, bool up, bool bulk) {
-  if (bulk) sender_.on_bulk_lane(link, lane, up);
+  if (bulk) sender_.lanes.on_bulk_lane(link, lane, up);
 }
 
 void NiPort::on_peer(const Nid& nid, PeerNotice notice, Instant when) {
-  receiver_.on_peer(*this, nid, notice, when);
+  receiver_.notices.on_peer(*this, nid, notice, when);
 }
 
 void NiPort::on_unreachable(const Nid& nid, Errc cause) {
-  receiver_.on_unreachable(*this, nid, cause);
+  receiver_.notices.on_unreachable(*this, nid, cause);
 }
 
 void NiPort::on_peer_released(PeerLink& link) {
@@ -150,9 +150,7 @@ void NiPort::on_peer_released(PeerLink& link) {
 }
 
 void NiPort::on_interface(InterfaceState state, Errc /*cause*/) {
-  ni_.fatal.set(state == InterfaceState::kFatal);
-  ni_.lnd_down.set(state == InterfaceState::kDown);
-  receiver_.tell_coordinator();
+  receiver_.notices.on_interface(ni_, state);
 }
 
 }  // namespace plnet::lnet

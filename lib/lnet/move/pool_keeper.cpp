@@ -16,7 +16,7 @@ void PoolKeeper::look() {
     starving[each] = look_at(each);
     any = any || starving[each];
   }
-  if (any && core_.buffers.grow(starving)) core_.forwarder.look_again();
+  if (any && core_.buffers.grow(starving)) core_.forwarder.hops.look_again();
   for (const BufferClass each : kAllBufferClasses) {
     Watch& watch = watches_[each];
     if (starving[each] && !watch.starving) {
@@ -57,7 +57,7 @@ void PoolKeeper::tell(BufferClass of, What what) {
   (void)notes_.push(note);
 }
 
-// Once a minute at most, and no longer than Forwarder::sweep().
+// Once a minute at most, and no longer than HopStalls::sweep().
 void PoolKeeper::find_hop(StarvingNote& note) {
   core_.receives.for_each_lent([&](Receive& receive) {
     const Forwarding& forwarding = receive.forwarding;

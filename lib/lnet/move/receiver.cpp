@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first half of a message's way in: from its header to the decision.
 #include "lib/lnet/move/receiver.hpp"
 
-#include <algorithm>
 #include <new>
 
+#include "lib/lnet/move/header_rules.hpp"
 #include "lib/lnet/move/sender.hpp"
-#include "lib/lnet/paths/route_aliveness.hpp"
 
 namespace plnet::lnet {
 
-namespace {
-constexpr std::int64_t kPingedStep = 1'000'000'000;  // written no more often
-}
+// --- Arrival ---
 
 RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
   const bool routes = core_.shared.parameters.routes();
   const HeaderRuling ruling = rule_on_header(offer, port.ni(), core_.local(), routes);
-  if (routes) hear_ping(port, offer);
+  if (routes) notices.on_header(port, offer);
   if (ruling.verdict != HeaderVerdict::kReject && ruling.cause != Cause::kDroppedNid) {
     core_.load.saw(offer.header, port.ni().net, core_.now);
   }
@@ -41,7 +37,7 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
 }
 
 inline RxDecision Receiver::begin_receive(NiPort& port, const RxOffer& offer, Receive& receive) {
-  Decision decision = meet_sender(receive, offer.header);
+  RxDecision decision = meet_sender(receive, offer.header);
   if (decision.verdict == RxVerdict::kPark) {
     decision.link = offer.link;
   } else if (decision.verdict == RxVerdict::kReceive) {
@@ -51,20 +47,6 @@ inline RxDecision Receiver::begin_receive(NiPort& port, const RxOffer& offer, Re
     give_back(receive);
   }
   return decision;
-}
-
-// lustre-release lnet/lnet/lib-move.c: lnet_parse(); to the second, as there.
-void Receiver::hear_ping(NiPort& port, const RxOffer& offer) {
-  if (!is_ping_of_another(offer.header, core_.local())) return;
-  Ni& ni = port.ni();
-  const std::int64_t now_ns = core_.now.time_since_epoch().count();
-  if (ni.pinged_ns.get() <= now_ns - kPingedStep) ni.pinged_ns.set(now_ns);
-  if (ni.status.get() == kNiUp || ni.revived.exchange(true)) return;
-  tell_coordinator();
-}
-
-void Receiver::tell_coordinator() {
-  core_.tell_of_ni();
 }
 
 RxDecision Receiver::refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling) {
@@ -99,6 +81,7 @@ inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   if (offer.link != nullptr && offer.link != &core_.loopback) {
     receive->link = &core_.peers.of(*offer.link);
     receive->peer = receive->link->port;
+    PLNET_CHECK(receive->link->ni == port.ni().number, "an LND offers its own links");
   }
   port.hold();
   port.hear(core_.now);
@@ -108,16 +91,16 @@ inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
 }
 
 // The sender gets a peer NI if it has none yet, and the LND a link to it.
-inline Receiver::Decision Receiver::meet_sender(Receive& receive, const MessageHeader& header) {
+inline RxDecision Receiver::meet_sender(Receive& receive, const MessageHeader& header) {
   if (receive.link == nullptr && !receive.port->ni().nid.is_loopback()) {
-    if (receive.port->closing()) {  // it lets go of its links
+    if (receive.port->closing()) {  // its LND releases links and must not get a new one
       receive.cause = Cause::kDroppedShutdown;
-      return drop(receive);
+      return core_.drop(receive, receive.cause);
     }
     PeerNi* const from = core_.shared.directory->find(receive.from);
     if (from == nullptr) {
-      return park(receive, ReceiveState::kSenderWait, core_.shared.coordinator,
-                  ParcelStep::kWantPeer);
+      return core_.park(receive, ReceiveState::kSenderWait, core_.shared.coordinator,
+                        ParcelStep::kWantPeer);
     }
     receive.peer = core_.peers.get(*from);
     if (receive.peer != nullptr) {
@@ -125,62 +108,19 @@ inline Receiver::Decision Receiver::meet_sender(Receive& receive, const MessageH
     }
     if (receive.link == nullptr) {
       receive.cause = Cause::kDroppedNoPeer;
-      return drop(receive);
+      return core_.drop(receive, receive.cause);
     }
   }
   return begin(receive, header);
 }
 
-// Judges a message whose sender is not its source. A source on the sender's network would have sent
-// it directly, so that NID has to be one of the sender's: a node sends by the NID of the NI that it
-// sends from (lustre-release lnet/lnet/lib-move.c: lnet_handle_send()). The kernel accepts any NID.
-bool Receiver::may_come_so(Receive& receive, const Nid& source) {
-  const PeerNi& sender = *receive.peer->peer_ni;
-  if (source.net() != sender.net) {
-    receive.cause = Cause::kDroppedAsymRoute;
-    return came_by_a_good_way(receive);
-  }
-  const PeerNi* const named = core_.shared.directory->find(source);
-  if (named != nullptr &&
-      named->peer.load(std::memory_order_acquire) == sender.peer.load(std::memory_order_acquire))
-    return true;
-  receive.cause = Cause::kDroppedForeignSource;
-  core_.complaints->tell(sender.nid, "dropped_foreign_source");
-  return false;
-}
-
-// A message that came through a gateway: of one thought dead it is a sign of life; and it may be
-// that this node would not answer by it (lustre-release lnet/lnet/lib-move.c: lnet_parse()).
-bool Receiver::came_by_a_good_way(const Receive& receive) const {
-  const Parameters& parameters = core_.shared.parameters;
-  Peer* const gateway = receive.peer->peer_ni->peer.load(std::memory_order_acquire);
-  const bool asked = !receive.forwarded && parameters.drop_asym_route.get() != 0;
-  const bool dead = gateway != nullptr && !gateway->alive.get();
-  if (!asked && !dead) return true;
-  const NetId source_net = receive.header.source.net();
-  const RemoteNet* const net = core_.routes().net(source_net);
-  const auto is_through_it = [&](const Route* route) {
-    return route->gateway.load(std::memory_order_acquire) == gateway;
-  };
-  const bool answers = net != nullptr && std::ranges::any_of(net->routes, is_through_it);
-  if (asked && !answers) return false;
-  if (dead) {
-    const bool undiscovered =
-        parameters.discovery.get() == 0 || !gateway->multi_rail() || gateway->is(kPeerNoDiscovery);
-    revive_gateway(*gateway, core_.routes(),
-                   {.net = source_net,
-                    .discovery_disabled = undiscovered,
-                    .avoid_asym_router_failure = parameters.avoid_asym_router_failure.get() != 0});
-    core_.tell_of_gateway(kGatewayHeard);
-  }
-  return true;
-}
-
-inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader& header) {
+inline RxDecision Receiver::begin(Receive& receive, const MessageHeader& header) {
   PeerNi* source = receive.peer == nullptr ? nullptr : receive.peer->peer_ni;
   const bool by_its_sender = source == nullptr || header.source == source->nid;
-  if (!by_its_sender && !may_come_so(receive, header.source)) [[unlikely]]
-    return drop(receive);
+  if (!by_its_sender) [[unlikely]] {
+    if (const auto cause = sources_.refuse(receive, header.source))
+      return core_.drop(receive, *cause);
+  }
   receive.initiator = header.source;
   if (source != nullptr) {
     source->last_alive_ns.set(core_.now.time_since_epoch().count());
@@ -189,12 +129,12 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
       core_.tell_of(*source, kGatewayHeard);
     }
     if (receive.forwarded) {
-      source = nullptr;  // who made it does not matter here
+      source = nullptr;  // the initiator of a forwarded message does not matter
     } else if (!by_its_sender) {
       source = core_.shared.directory->find(header.source);
     }
   }
-  // An only NI names its peer: that spares the look at it and its view, two cache lines.
+  // A peer with one NI has that NID as its primary: this saves two cache lines, peer and view.
   if (source != nullptr && (source->traits.get() & kTraitAlone) == 0) {
     const Peer* const peer = source->peer.load(std::memory_order_acquire);
     if (peer != nullptr) receive.initiator = peer->seen().primary;
@@ -210,106 +150,45 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
   return take_share(receive, header);
 }
 
-// What a rule has delayed does not come here and is of no share: the site wanted it held.
-inline Receiver::Decision Receiver::take_share(Receive& receive, const MessageHeader& header) {
-  if (receive.peer == nullptr) return find_match(receive, header);  // loopback
+// A message that a delay rule has held counts for no share: the site wanted it held.
+inline RxDecision Receiver::take_share(Receive& receive, const MessageHeader& header) {
+  if (receive.peer == nullptr) return search.find(receive, header);  // loopback
   switch (core_.shares.admit(receive)) {
-    case ReceiveShares::Verdict::kGoOn: return find_match(receive, header);
+    case ReceiveShares::Verdict::kGoOn: return search.find(receive, header);
     case ReceiveShares::Verdict::kWait: return {.verdict = RxVerdict::kPark};
     case ReceiveShares::Verdict::kDrop: break;
   }
-  receive.cause = Cause::kDroppedPeerShare;
-  return drop(receive);
+  return core_.drop(receive, Cause::kDroppedPeerShare);
 }
 
-inline Receiver::Decision Receiver::find_match(Receive& receive, const MessageHeader& header) {
-  if (header.type == MessageType::kPut || header.type == MessageType::kGet) {
-    return ask_here_first(receive);
+// --- Parked messages ---
+
+void Receiver::deliver(Receive& receive) {
+  switch (receive.step) {
+    case ParcelStep::kWaitOver: return wait_over(receive);
+    case ParcelStep::kMatch: return search.on_question(receive);
+    case ParcelStep::kMatched:
+      if (receive.is(ReceiveState::kLazyWait) && receive.asker == core_.id)
+        return lazy.on_answer(receive);
+      return on_match_answer(receive);
+    case ParcelStep::kDelay: return lazy.delay(receive);
+    case ParcelStep::kFinish:
+      search.end_grant_here(receive);
+      return core_.post(receive, receive.origin, ParcelStep::kFinished);
+    case ParcelStep::kFinished: return on_grant_ended(receive);
+    default: PLNET_CHECK(false, "not a step of a receive");
   }
-  return ask_owner(receive, header);
 }
 
-inline Receiver::Decision Receiver::ask_owner(Receive& receive, const MessageHeader& header) {
-  const bool is_ack = header.type == MessageType::kAck;
-  receive.cause = is_ack ? Cause::kDroppedAckNoMd : Cause::kDroppedReplyNoMd;
-  const auto md = decode_handle(handle_of(header), core_.shared.interface_cookie);
-  if (!md || md->shard >= core_.shared.shards) return drop(receive);
-  receive.owner = md->shard;
-  if (receive.owner == core_.id) {
-    respond_here(receive, *md);
-    return decide(receive);
-  }
-  core_.causes.add(Cause::kCrossedMatch);
-  if (is_ack && pass_on(receive, header)) return accept(receive);
-  return park(receive, ReceiveState::kMatchWait, receive.owner, ParcelStep::kMatch);
-}
-
-// False: it has to be asked for.
-inline bool Receiver::pass_on(Receive& receive, const MessageHeader& header) {
-  const bool plain = receive.initiator == header.source && receive.from == header.source &&
-                     header.payload_length == 0;
-  AckNote* const note = plain ? core_.ack_notes.take() : nullptr;
-  if (note == nullptr) return false;
-  note->origin = core_.id;
-  note->header = header;
-  core_.outbox.add(*note, receive.owner);
-  receive.match = Match::kPassedOn;
-  return true;
-}
-
-// Whoever has match entries on the portal is asked in turn, this shard first.
-Receiver::Decision Receiver::ask_here_first(Receive& receive) {
-  match_here(receive);
-  if (const auto next = next_to_ask(receive)) {
-    core_.causes.add(Cause::kCrossedMatch);
-    return park(receive, ReceiveState::kMatchWait, *next, ParcelStep::kMatch);
-  }
-  return decide(receive);
-}
-
-inline Receiver::Decision Receiver::decide(Receive& receive) {
-  if (receive.matched()) return accept(receive);
-  const bool nobody = receive.cause == Cause::kDroppedPutNoMatch;
-  const PortalId portal = nobody ? receive.header.area<PutArea>().portal : 0;
-  if (nobody && core_.shared.portals->lazy(portal)) {
-    return park(receive, ReceiveState::kLazyWait, core_.shared.portals->home(portal),
-                ParcelStep::kDelay);
-  }
-  return drop(receive);
-}
-
-inline RxDecision Receiver::accept(const Receive& receive) {
-  RxDecision decision{.verdict = RxVerdict::kReceive, .link = receive.link};
-  if (receive.ended_by_owner()) return decision;
-  const Payload& window = receive.grant.window;
-  const bool is_get = receive.header.type == MessageType::kGet;
-  if (!window.empty() && (!is_get || receive.reply_by_lnd)) {
-    decision.target = window;
-    decision.length = window.length;
-  }
-  return decision;
-}
-
-RxDecision Receiver::drop(Receive& receive) {
-  return core_.drop(receive, receive.cause);
-}
-
-// A posted parcel belongs to the other shard: this shard may not write to it any more.
-RxDecision Receiver::park(Receive& receive, ReceiveState wait, ShardId asked, ParcelStep step) {
-  core_.waits.begin(receive, wait);
-  core_.post(receive, asked, step);
-  return {.verdict = RxVerdict::kPark};
-}
-
-// An answer to what was parked.
-void Receiver::answer_came(Receive& receive) {
+void Receiver::on_match_answer(Receive& receive) {
+  PLNET_CHECK(receive.origin == core_.id, "answers come to the shard that received the message");
   core_.waits.end(receive);
   if (receive.gone.get()) return end_gone(receive);
-  settle(receive, [&] { return decide(receive); });
+  settle(receive, [&] { return search.decide(receive); });
 }
 
-// The decision is made where it stays: a copy would wait for all that was written before, which may
-// be on its way to other shards.
+// The decision is built where it stays: a copy would wait for all earlier stores, which may be to
+// lines that other shards are reading.
 template <class Decide>
 void Receiver::settle(Receive& receive, Decide&& decide) {
   RxDecision* const decision = ::new (&receive.decision) RxDecision(decide());
@@ -324,6 +203,7 @@ unsigned Receiver::resume_decided() {
 }
 
 void Receiver::resume(Receive& receive) {
+  PLNET_CHECK(receive.is(ReceiveState::kDecided), "a resumed message has its decision");
   if (receive.gone.get()) return end_gone(receive);
   NiPort& port = *receive.port;
   const bool receives = receive.decision.verdict == RxVerdict::kReceive;
@@ -357,7 +237,7 @@ void Receiver::wait_over(Receive& receive) {
   if (was_with_coordinator && !receive.outcome) {
     receive.cause =
         wait == ReceiveState::kSenderWait ? Cause::kDroppedNoPeer : Cause::kDroppedForwardNoPeer;
-    return settle(receive, [&] { return drop(receive); });
+    return settle(receive, [&] { return core_.drop(receive, receive.cause); });
   }
   settle(receive, [&] {
     if (receive.link == nullptr) return meet_sender(receive, receive.header);
@@ -371,29 +251,121 @@ void Receiver::delay_over(Receive& receive, bool dropped) {
   if (receive.gone.get()) return end_gone(receive);
   if (!dropped) {
     return settle(receive, [&] {
-      // Its sender's link has gone meanwhile.
+      // The link of a forwarded message's sender may be gone.
       if (receive.forwarded && receive.peer == nullptr) return meet_sender(receive, receive.header);
       if (receive.forwarded) return core_.forwarder.admit(receive, receive.header);
-      return find_match(receive, receive.header);
+      return search.find(receive, receive.header);
     });
   }
   receive.cause = Cause::kDroppedShutdown;
-  settle(receive, [&] { return drop(receive); });
+  settle(receive, [&] { return core_.drop(receive, receive.cause); });
 }
 
-void Receiver::take(Receive& receive) {
-  switch (receive.step) {
-    case ParcelStep::kWaitOver: return wait_over(receive);
-    case ParcelStep::kMatch: return asked(receive);
-    case ParcelStep::kMatched:
-      if (receive.is(ReceiveState::kLazyWait) && receive.asker == core_.id)
-        return turn_over(receive);
-      return answer_came(receive);
-    case ParcelStep::kDelay: return delay(receive);
-    case ParcelStep::kFinish: return finish_here(receive);
-    case ParcelStep::kFinished: return concluded(receive);
-    default: PLNET_CHECK(false, "not a step of a receive");
+// --- The end ---
+
+void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Health health) {
+  Receive* const receive = port.find(rx);
+  PLNET_CHECK(receive != nullptr && receive->is(ReceiveState::kPayload),
+              "a message is received once");
+  port.forget(*receive);
+  receive->status = status;
+  if (MessageTap* const tap = core_.tap()) [[unlikely]]
+    show(*tap, *receive);
+  count(*receive, health);
+  receive->peer = nullptr;  // it may be released before the message ends
+  receive->link = nullptr;
+  if (receive->forwarded) return status ? core_.forwarder.send(*receive) : give_back(*receive);
+  const bool wants_reply =
+      receive->header.type == MessageType::kGet && !receive->reply_by_lnd && status.has_value();
+  if (wants_reply) return sender_.originator.answer(*receive);
+  end_grant(*receive);
+}
+
+// A payload that its LND keeps is not in memory; the payload of a GET with an open sink has left.
+void Receiver::show(MessageTap& tap, const Receive& receive) const {
+  const bool carries =
+      receive.header.type == MessageType::kPut || receive.header.type == MessageType::kReply;
+  Payload payload;
+  if (receive.status && carries && !receive.forwarded && !receive.ended_by_owner()) {
+    payload = receive.grant.window;
+  } else if (receive.status && receive.forwarded && receive.forwarding.keeper == nullptr) {
+    payload = core_.buffers.payload(receive.forwarding.buffer, receive.header.payload_length);
   }
+  tap.saw({.header = receive.header,
+           .way = receive.status ? TapWay::kReceived : TapWay::kDropped,
+           .cause = Cause::kReceiveFailed,
+           .interface = receive.port->ni().nid,
+           .hop = receive.from,
+           .payload = payload,
+           .when = core_.now});
+}
+
+inline void Receiver::count(Receive& receive, Health health) {
+  const MessageType type = receive.header.type;
+  NiPort& port = *receive.port;
+  if (receive.status) {
+    if (!receive.forwarded && receive.match != Match::kPassedOn)
+      core_.statistics.add(Statistic::kReceiveCount);
+    if (receive.forwarded) {
+      // Counted after it has been sent, as in the kernel.
+    } else if (type == MessageType::kPut || type == MessageType::kReply) {
+      core_.statistics.add(Statistic::kReceiveLength, receive.grant.accepted_length);
+    } else if (receive.reply_by_lnd) {
+      core_.statistics.add(Statistic::kSendLength, receive.grant.accepted_length);
+    }
+    port.traffic.add(traffic_id(TrafficWay::kReceived, type));
+    if (receive.peer != nullptr) {
+      receive.peer->traffic.add(traffic_id(TrafficWay::kReceived, type));
+    }
+  } else {
+    core_.causes.add(Cause::kReceiveFailed);
+    if (health != Health::kOk) core_.statistics.add(statistic_of(health));
+  }
+  if (receive.peer != nullptr) {
+    core_.judge_received(port.ni(), *receive.peer->peer_ni, receive.status, health);
+  }
+}
+
+void Receiver::end_gone(Receive& receive) {
+  if (receive.ended_by_owner()) {  // the owner has delivered the event of the ACK
+    receive.status = {};
+    count(receive, Health::kOk);
+    return on_grant_ended(receive);
+  }
+  core_.tap_drop(receive, Cause::kDroppedConnectionLost);
+  core_.drop(Cause::kDroppedConnectionLost, receive.header.payload_length);
+  receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
+  if (!receive.matched()) return give_back(receive);
+  receive.status = std::unexpected(Errc::kReset);
+  end_grant(receive);
+}
+
+void Receiver::end_grant(Receive& receive) {
+  PLNET_CHECK(receive.matched() && !receive.forwarded, "the message has a grant");
+  if (receive.ended_by_owner()) return on_grant_ended(receive);
+  if (receive.owner == core_.id) {
+    search.end_grant_here(receive);
+    return on_grant_ended(receive);
+  }
+  receive.enter(ReceiveState::kEnding);
+  core_.post(receive, receive.owner, ParcelStep::kFinish);
+}
+
+void Receiver::on_grant_ended(Receive& receive) {
+  PLNET_CHECK(receive.origin == core_.id, "a message ends on the shard that received it");
+  const bool acknowledge = receive.header.type == MessageType::kPut && receive.status &&
+                           receive.grant.ack_allowed &&
+                           !receive.header.area<PutArea>().ack_handle.is_none();
+  if (acknowledge) return sender_.originator.answer(receive);
+  give_back(receive);
+}
+
+void Receiver::on_answered(Receive& receive, Result<void> status) {
+  PLNET_CHECK(receive.is(ReceiveState::kLeaving), "an answer was sent for this message");
+  if (receive.forwarded && !status) core_.causes.add(Cause::kForwardFailed);
+  if (receive.forwarded || receive.header.type == MessageType::kPut) return give_back(receive);
+  receive.status = status;
+  end_grant(receive);
 }
 
 }  // namespace plnet::lnet

@@ -15,7 +15,7 @@ void Releaser::begin(Errand& errand, PeerNi& peer_ni) {
   core_.post(errand, 0, ParcelStep::kErrand);
 }
 
-void Releaser::take(Errand& errand) {
+void Releaser::deliver(Errand& errand) {
   const ShardId home = errand.peer_ni->home;
   if (errand.step == ParcelStep::kErrandDone) return done_->released(errand);
   switch (errand.phase) {
@@ -38,7 +38,7 @@ void Releaser::at_home(Errand& errand) {
   core_.reach->forget(errand.peer_ni->nid, errand.peer_ni->reach);
   if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
     peer->releasing = true;
-    sender_.fail_waiting(*peer, Errc::kShutdown);
+    sender_.hops.fail_waiting(*peer, Errc::kShutdown);
   }
   waiting_.push_back(errand);
 }

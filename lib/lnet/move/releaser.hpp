@@ -39,8 +39,8 @@ class Releaser {
 
   // `errand` comes back in ReleaseDone::released().
   void begin(Errand& errand, PeerNi& peer_ni);
-  // An errand that came out of a mailbox, or out of this shard's own inbox.
-  void take(Errand& errand);
+  // Does the step of an errand from a mailbox, or from this shard's own inbox.
+  void deliver(Errand& errand);
   // What waits for messages or LNDs. Once a turn; returns what moved on.
   unsigned step();
 

@@ -67,7 +67,7 @@ bool ShardCore::has_other_way(const Message& message) const {
   const PeerNi& hop = *message.hop;
   const Net* const net = local().net(hop.net);
   if (net != nullptr && net->nis.size() > 1) return true;
-  if (!message.next_hop_is_router) return forwarder.may_avoid(hop, false, message.header);
+  if (!message.next_hop_is_router) return forwarder.paths.may_avoid(hop, false, message.header);
   return has_others(hop) || ways_to(message.header.destination.net(), hop).by_others;
 }
 

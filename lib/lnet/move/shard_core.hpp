@@ -249,6 +249,13 @@ struct ShardCore {
     receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
     return {.verdict = RxVerdict::kDrop, .reason = Errc::kNoData, .link = receive.link};
   }
+  // The message waits while `asked` has it: a posted parcel belongs to that shard.
+  [[nodiscard]] RxDecision park(Receive& receive, ReceiveState wait, ShardId asked,
+                                ParcelStep step) {
+    waits.begin(receive, wait);
+    post(receive, asked, step);
+    return {.verdict = RxVerdict::kPark};
+  }
   // A forwarded message does not go to a next hop that is known to be down. Those that the node
   // itself makes do: that is how it is found out whether it is back. lustre-release
   // lnet/lnet/lib-move.c: lnet_check_message_drop()

@@ -127,7 +127,7 @@ struct Node::ResizeBuffers final : Call {
 
   void give(ShardCore& core) const {
     PLNET_CHECK(core.buffers.resize(counts, automatic), "what is asked for was looked at before");
-    core.forwarder.look_again();
+    core.forwarder.hops.look_again();
   }
 
   BufferCounts counts;

@@ -49,7 +49,8 @@ Shard::Shard(NodeShared& node, ShardId number, std::uint16_t cpt, Instant start)
       sender_(core_),
       receiver_(core_, sender_),
       releaser_(core_, sender_) {
-  sender_.connect(receiver_);
+  sender_.ends.connect(receiver_);
+  core_.forwarder.connect(sender_);
 }
 
 Shard::~Shard() {
@@ -71,7 +72,7 @@ void Shard::close_port(const Ni& ni) {
   if (port == nullptr) return;
   if (port->closing()) return;
   port->close();
-  sender_.fail_waiting(*port, Errc::kShutdown);
+  sender_.lanes.fail_waiting(*port, Errc::kShutdown);
   core_.faults.close(ni);
   releaser_.release_links(*port);
 }
@@ -102,7 +103,7 @@ unsigned Shard::poll(Instant now) {
   work += core_.timers.advance(now);
   if (node_.lazy_attached[core_.id].set.load(std::memory_order_relaxed) &&
       node_.lazy_attached[core_.id].set.exchange(false, std::memory_order_acquire)) {
-    receiver_.retry_delayed();
+    receiver_.lazy.retry();
     ++work;
   }
   // Before anything leaves: the ping that finds an interface alive is told that it is up.
@@ -112,7 +113,7 @@ unsigned Shard::poll(Instant now) {
     requests_->nis_changed();
     ++work;
   }
-  work += sender_.end_quarantines();
+  work += sender_.ends.end_quarantines();
   work += releaser_.step();
   if (!core_.faults.empty()) [[unlikely]]
     work += end_delays();
@@ -126,7 +127,7 @@ unsigned Shard::poll(Instant now) {
   if (routed_ && !routes) [[unlikely]]
     core_.forwarder.end_waiting();
   routed_ = routes;
-  work += core_.forwarder.step();
+  work += core_.forwarder.hops.step();
   if (core_.forwarder.under_way() != core_.routed_held.get())
     core_.routed_held.set(core_.forwarder.under_way());
   work += receiver_.resume_decided();
@@ -180,7 +181,8 @@ void Shard::deliver_together(std::span<Parcel* const> burst) {
       },
       [&](std::size_t i) {
         const MailedParcel mailed(burst[i]);
-        if (mailed.is_note()) return receiver_.take(static_cast<AckNote&>(mailed.parcel()));
+        if (mailed.is_note())
+          return receiver_.search.deliver(static_cast<AckNote&>(mailed.parcel()));
         deliver(mailed.parcel());
       });
 }
@@ -202,8 +204,8 @@ unsigned Shard::end_delays() {
     if (released.parcel->kind == ParcelKind::kReceive) {
       receiver_.delay_over(static_cast<Receive&>(*released.parcel), released.dropped);
     } else {
-      sender_.delay_over(static_cast<Message&>(*released.parcel), released.health,
-                         released.dropped);
+      sender_.lanes.delay_over(static_cast<Message&>(*released.parcel), released.health,
+                               released.dropped);
     }
   }
   return ended;
@@ -214,10 +216,10 @@ void Shard::deliver(Parcel& parcel) {
     return coordinate(parcel);
   }
   switch (parcel.kind) {
-    case ParcelKind::kMessage: return sender_.take(static_cast<Message&>(parcel));
-    case ParcelKind::kReceive: return receiver_.take(static_cast<Receive&>(parcel));
-    case ParcelKind::kAckNote: return receiver_.take(static_cast<AckNote&>(parcel));
-    case ParcelKind::kErrand: return releaser_.take(static_cast<Errand&>(parcel));
+    case ParcelKind::kMessage: return sender_.deliver(static_cast<Message&>(parcel));
+    case ParcelKind::kReceive: return receiver_.deliver(static_cast<Receive&>(parcel));
+    case ParcelKind::kAckNote: return receiver_.search.deliver(static_cast<AckNote&>(parcel));
+    case ParcelKind::kErrand: return releaser_.deliver(static_cast<Errand&>(parcel));
     case ParcelKind::kCall: return run(static_cast<Call&>(parcel));
   }
 }
@@ -237,17 +239,18 @@ void Shard::coordinate(Parcel& parcel) {
 
 void Shard::sweep(Timer& /*timer*/, Instant now) {
   core_.sweep_wanted = false;
-  sender_.expire(now);
-  receiver_.sweep_delayed();
+  sender_.hops.expire(now);
+  receiver_.lazy.sweep();
   core_.shares.sweep();
-  core_.forwarder.sweep();
+  core_.forwarder.stalls.sweep();
   core_.keeper.look();
 }
 
 Instant Shard::next_deadline() const {
   const bool has_work = sender_.has_made() || !core_.inbox.empty() || !core_.outbox.empty() ||
                         !core_.decided.empty() || releaser_.has_work() ||
-                        core_.forwarder.has_work() || calls_.any_of([this](const Parcel& parcel) {
+                        core_.forwarder.hops.has_work() ||
+                        calls_.any_of([this](const Parcel& parcel) {
                           return static_cast<const Call&>(parcel).can_run(*this);
                         });
   if (has_work) return Instant::min();

@@ -61,7 +61,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   void remove_port(const Ni& ni);
 
   // Through the NI's ports on other shards too: what waits here.
-  void fail_waiting(const Ni& ni) { sender_.fail_waiting(ni, Errc::kShutdown); }
+  void fail_waiting(const Ni& ni) { sender_.hops.fail_waiting(ni, Errc::kShutdown); }
   [[nodiscard]] bool uses(const Ni& ni) const { return core_.ni_users[ni.number] != 0; }
 
   // From this shard to another, or to itself.
@@ -90,8 +90,12 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   [[nodiscard]] Result<MdHandle> bind(const MdSpec& md) override { return core_.match.bind(md); }
   Result<void> unlink(MdHandle md) override { return core_.match.unlink(md); }
   Result<void> unlink(MeHandle me) override { return core_.match.unlink(me); }
-  Result<void> put(MdHandle md, const PutSpec& put) override { return sender_.put(md, put); }
-  Result<void> get(MdHandle md, const GetSpec& get) override { return sender_.get(md, get); }
+  Result<void> put(MdHandle md, const PutSpec& put) override {
+    return sender_.originator.put(md, put);
+  }
+  Result<void> get(MdHandle md, const GetSpec& get) override {
+    return sender_.originator.get(md, get);
+  }
   [[nodiscard]] bool is_down(const Nid& ours, const Nid& theirs) const override;
   [[nodiscard]] ShardId shard() const override { return core_.id; }
 

@@ -197,7 +197,7 @@ void expect_conserved(mocks::CoreNode& node, unsigned number) {
       EXPECT_EQ(core.waits.waiting(static_cast<Wait>(wait)), 0U) << kWaitNames[wait];
     EXPECT_TRUE(std::ranges::all_of(core.ni_users, [](auto users) { return users == 0; }));
     EXPECT_EQ(core.buffers.held(), 0U);
-    EXPECT_FALSE(core.forwarder.has_work());
+    EXPECT_FALSE(core.forwarder.hops.has_work());
     core.peers.for_each([&](PeerPort& peer) {
       EXPECT_EQ(peer.client.credits, peer.client.credits_max);
       EXPECT_EQ(peer.client.waiting_count, 0U);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What messages that are about to be offered will look at, fetched for all of them together: of
-// thousands of peers hardly anything is in the cache, and each of its lines leads to the next.
+#include "lib/lnet/move/header_lookahead.hpp"
+
 #include <algorithm>
 #include <array>
 
 #include "lib/base/pipeline.hpp"
 #include "lib/lnet/move/approach.hpp"
-#include "lib/lnet/move/receiver.hpp"
 
 namespace plnet::lnet {
 
@@ -28,8 +27,8 @@ void fetch_sender(const PeerLink* link, std::size_t step) {
   }
 }
 
-// What it has of the buffers is this shard's, whoever its home is. What another home writes is not
-// for us to take away.
+// The share of the hop in the router buffers is that of this shard, for any home. Lines that
+// another home writes stay with that home.
 template <std::size_t kStep>
 void fetch_hop(const ShardCore& core, const PeerNi& hop, PipelineStep<kStep> /*step*/) {
   if (hop.home == core.id) {
@@ -44,13 +43,13 @@ void fetch_hop(const ShardCore& core, const PeerNi& hop, PipelineStep<kStep> /*s
 
 }  // namespace
 
-void Receiver::fetch_ahead(std::span<const HeaderAhead> next) {
+void look_ahead(ShardCore& core, std::span<const HeaderAhead> next) {
   constexpr std::size_t kMost = LookedAhead::kMost;
   next = next.first(std::min(next.size(), kMost));
-  core_.looked_ahead.clear();
-  const PeerDirectory& directory = *core_.shared.directory;
-  const LocalView& ours = core_.local();
-  const bool routes = core_.shared.parameters.routes();
+  core.looked_ahead.clear();
+  const PeerDirectory& directory = *core.shared.directory;
+  const LocalView& ours = core.local();
+  const bool routes = core.shared.parameters.routes();
   std::array<std::uint64_t, kMost> hashes{};
   std::array<LookedAhead::Destination*, kMost> found{};
   std::array<PeerNi*, kMost> hops{};
@@ -59,7 +58,7 @@ void Receiver::fetch_ahead(std::span<const HeaderAhead> next) {
       next.size(),
       [&](std::size_t i, auto step) {
         const HeaderAhead& one = next[i];
-        if (one.link != nullptr && one.link != &core_.loopback) fetch_sender(one.link, step);
+        if (one.link != nullptr && one.link != &core.loopback) fetch_sender(one.link, step);
         if constexpr (step == 0) {
           passes[i] = routes && ours.ni(one.header->destination) == nullptr;
           if (passes[i]) hashes[i] = directory.prepare(one.header->destination);
@@ -67,13 +66,13 @@ void Receiver::fetch_ahead(std::span<const HeaderAhead> next) {
           if (passes[i]) directory.approach(hashes[i]);
         } else if constexpr (step == 2) {
           if (passes[i]) hops[i] = directory.reach(one.header->destination, hashes[i]);
-          if (hops[i] != nullptr) found[i] = &core_.looked_ahead.add(*hops[i]);
+          if (hops[i] != nullptr) found[i] = &core.looked_ahead.add(*hops[i]);
         } else {
           if (step == 3 && hops[i] != nullptr && ours.net(hops[i]->net) == nullptr) {
-            found[i]->gateway = find_only_gateway(*hops[i], ours, core_.routes());
+            found[i]->gateway = find_only_gateway(*hops[i], ours, core.routes());
             hops[i] = found[i]->gateway.next_hop;
           }
-          if (hops[i] != nullptr) fetch_hop(core_, *hops[i], step);
+          if (hops[i] != nullptr) fetch_hop(core, *hops[i], step);
         }
       },
       [](std::size_t) {});

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peer-router credits: how much of what a client sends may be under way at a time.
+#include "lib/lnet/move/client_queues.hpp"
+
 #include <algorithm>
 #include <numeric>
 
 #include "lib/lnet/flow/client_allowance.hpp"
-#include "lib/lnet/move/forwarder.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
 namespace plnet::lnet {
 
 namespace {
-
 BufferClass class_of(const Receive& receive) {
   return buffer_class_of(receive.header.payload_length);
 }
-
 }  // namespace
 
-// Those that wait have taken theirs, too, as the kernel shows it.
-bool Forwarder::take_credit(Receive& receive) {
+// Waiting messages count as if they had a credit, as in the kernel's reports.
+bool ClientQueues::take_credit(Receive& receive) {
+  PLNET_CHECK(receive.forwarded && !receive.forwarding.has_credit,
+              "a forwarded message takes one credit");
+  PLNET_CHECK(receive.peer != nullptr, "the client of a forwarded message is a peer NI");
   ClientCredits& client = receive.peer->client;
   const ClientAllowance most = allowance_of(receive.port->ni().tunables, core_.shared.parameters);
   client.may_borrow = !most.is_set;
@@ -46,10 +47,11 @@ bool Forwarder::take_credit(Receive& receive) {
   return goes_on;
 }
 
-// A client always has its credits. Beyond them it borrows, unless their number is set: as many of a
-// class as half of the free buffers are by client. Alone it gets a third of them, and however many
-// there are, two thirds stay free for whoever comes, and for what has credits.
-bool Forwarder::may_run(const ClientCredits& client, BufferClass of) const {
+// A client always has its credits. Beyond them it borrows, unless the configuration sets the
+// number: of each class, half of the free buffers divided by the number of clients. A single client
+// gets a third of a class, and two thirds stay free for later clients and for credits.
+bool ClientQueues::may_run(const ClientCredits& client, BufferClass of) const {
+  PLNET_CHECK(clients_ > 0, "a client with a message is counted");
   const auto& running = client.running;
   const auto all = std::accumulate(running.begin(), running.end(), std::uint32_t{0});
   if (all < static_cast<std::uint32_t>(client.credits_max)) return true;
@@ -57,11 +59,12 @@ bool Forwarder::may_run(const ClientCredits& client, BufferClass of) const {
          running[of] < core_.buffers.free_count(of) / (kBorrowedPart * clients_);
 }
 
-void Forwarder::give_credit(Receive& receive) {
+void ClientQueues::give_credit(Receive& receive) {
   Forwarding& forwarding = receive.forwarding;
   if (!forwarding.has_credit) return;
   forwarding.has_credit = false;
   ClientCredits& client = forwarding.client->client;
+  PLNET_CHECK(client.used() > 0, "a credit that comes back was given");
   ++client.credits;
   if (client.used() == 0) --clients_;
   if (receive.is(ReceiveState::kCreditWait)) {
@@ -71,11 +74,11 @@ void Forwarder::give_credit(Receive& receive) {
   } else {
     --client.running[class_of(receive)];
   }
-  if (client.waiting_count > 0) start_clients(client);
+  if (client.waiting_count > 0) start_waiting(client);
 }
 
-// Something of it is under way while something waits, so its end comes by here.
-void Forwarder::start_clients(ClientCredits& client) {
+// The end of a running message calls this again, so every waiting message gets its turn.
+void ClientQueues::start_waiting(ClientCredits& client) {
   while (client.waiting_count > 0) {
     const BufferClass of = class_of(*client.waiting.front());
     if (!may_run(client, of)) return;
@@ -83,7 +86,7 @@ void Forwarder::start_clients(ClientCredits& client) {
     ++client.running[of];
     --client.waiting_count;
     core_.waits.end(next);
-    ask_again(next);
+    core_.forwarder.admit_again(next);
   }
 }
 

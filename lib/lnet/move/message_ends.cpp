@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a message on the shard that made it: all that it had is home.
+#include "lib/lnet/move/message_ends.hpp"
+
 #include <utility>
 
 #include "lib/lnet/move/receiver.hpp"
@@ -7,40 +8,53 @@
 
 namespace plnet::lnet {
 
-void Sender::ended(Message& message) {
-  count_end(message);
+void MessageEnds::to_originator(Message& message) {
+  if (message.origin == core_.id) return end(message);
+  sender_.send_back(message, message.origin, ParcelStep::kEnded);
+}
+
+void MessageEnds::end(Message& message) {
+  PLNET_CHECK(message.origin == core_.id, "a message ends where it was made");
+  PLNET_CHECK(!message.has_peer_credit && !message.has_ni_credit && message.booked() == 0,
+              "a message that ends has returned its credits");
+  count(message);
   if (message.result.again && !is_given_up(message)) [[unlikely]]
     return send_again(message);
   if (message.result.quarantined) return quarantine(message);
-  if (!message.is_request()) return answered(message);
-  request_ended(message);
-  give_back(message);
+  if (!message.is_request()) return end_answer(message);
+  end_request(message);
+  release(message);
 }
 
-// Its user waits for it to be over.
-bool Sender::is_given_up(const Message& message) const {
+// The user has unlinked the MD and waits for the end of the message.
+bool MessageEnds::is_given_up(const Message& message) const {
   return message.is_request() && core_.match.aborted(message.grant);
 }
 
-void Sender::give_back(Message& message) {
-  if (message.ni != nullptr) --core_.ni_users[message.ni->number];
+void MessageEnds::release(Message& message) {
+  if (message.ni != nullptr) {
+    PLNET_CHECK(core_.ni_users[message.ni->number] > 0, "a message with a path uses its NI");
+    --core_.ni_users[message.ni->number];
+  }
   if (message.is_request()) core_.message_ends();
   message.enter(SendState::kFree);
   core_.messages.give(&message);
-  if (!answers_.empty()) answer_waiting();
-  core_.forwarder.record_came_home();
+  sender_.originator.answer_waiting();
+  core_.forwarder.hops.record_came_home();
 }
 
-// Selection avoids the interfaces that have just lost health, if there are others. lustre-release
+// Path selection avoids interfaces that have just lost health, if there are others. lustre-release
 // lnet/lnet/lib-msg.c: lnet_attempt_msg_resend(); lnet/lnet/lib-move.c:
 // lnet_resend_pending_msgs_locked()
-void Sender::send_again(Message& message) {
+void MessageEnds::send_again(Message& message) {
+  PLNET_CHECK(message.ni != nullptr && !message.result.quarantined,
+              "a message that is sent again had a path, and no peer writes to its memory");
   if (!message.result.other_way) {
     core_.statistics.add(Statistic::kResendCount);
     ++message.retries;
   }
   --core_.ni_users[message.ni->number];
-  if (message.routed) bring_source(message);
+  if (message.routed) Forwarder::bring_source(message);
   message.enter(SendState::kMade);
   message.result = {};
   message.ni = nullptr;
@@ -49,17 +63,17 @@ void Sender::send_again(Message& message) {
   message.next_hop_is_router = false;
   message.since.set(core_.now);
   message.deadline = Instant::max();
-  made_.push_back(message);
+  sender_.launcher.add(message);
 }
 
-inline void Sender::answered(Message& message) {
+inline void MessageEnds::end_answer(Message& message) {
   Receive& receive = *message.answers;
   const Result<void> status = message.result.status;
-  give_back(message);
+  release(message);
   receiver_->on_answered(receive, status);
 }
 
-inline void Sender::request_ended(Message& message) {
+inline void MessageEnds::end_request(Message& message) {
   const bool placed = message.result.reply_placed && message.result.status.has_value();
   MatchResult reply;
   if (placed) reply = core_.match.reply_placed(message.grant, message.result.reply_length);
@@ -74,16 +88,16 @@ inline void Sender::request_ended(Message& message) {
   }
 }
 
-// The network has done the work of a REPLY; its header is the one that would have come. Only how
-// much was asked for is its descriptor's, as in the kernel (lustre-release lnet/lnet/lib-move.c:
-// lnet_create_reply_msg(), lnet_set_reply_msg_len()).
-void Sender::finish_placed_reply(const Message& message, const Grant& grant) {
+// The LND has done the work of a REPLY. The event gets the header that the REPLY would have had,
+// with the length of the request's descriptor, as in the kernel (lustre-release
+// lnet/lnet/lib-move.c: lnet_create_reply_msg(), lnet_set_reply_msg_len()).
+void MessageEnds::finish_placed_reply(const Message& message, const Grant& grant) {
   MessageHeader header = message.header;
   std::swap(header.source, header.destination);
   std::swap(header.source_pid, header.destination_pid);
   header.type = MessageType::kReply;
   header.payload_length = message.header.area<GetArea>().sink_length;
-  // Its credit has gone home, so that nothing keeps the hop any more.
+  // The peer NI is looked up, because without its credit the message no longer keeps it.
   const PeerNi* const from = core_.shared.directory->find(header.source);
   const Nid initiator =
       from == nullptr ? header.source : from->peer.load(std::memory_order_acquire)->seen().primary;
@@ -92,9 +106,9 @@ void Sender::finish_placed_reply(const Message& message, const Grant& grant) {
   (void)core_.match.finish(grant, ReceivedMessage{header, initiator, header.source}, {});
 }
 
-// A request's user is told at once; its memory and the message stay until nobody can write there
-// any more. An answer ends when it is over.
-void Sender::quarantine(Message& message) {
+// The user of a request gets its event now; memory and message stay until the peer can no longer
+// write to them. A response ends after the quarantine.
+void MessageEnds::quarantine(Message& message) {
   if (message.is_request()) {
     core_.match.quarantine(message.grant, SentMessage{message.header, message.target},
                            message.result.status ? Errc::kIo : message.result.status.error());
@@ -103,30 +117,30 @@ void Sender::quarantine(Message& message) {
   quarantined_.push_back(message);
 }
 
-// Comes on the shard that posted it, while the message may be on its way home.
-void Sender::on_quarantine_over(Message& message) {
-  const ShardId origin = message.origin;  // which may take it home from now on
+void MessageEnds::on_quarantine_over(Message& message) {
+  const ShardId origin = message.origin;  // read first: the originator may free the message next
+  PLNET_CHECK(origin < core_.shared.shards, "a message is from a shard of this node");
   message.quarantine_over.store(true, std::memory_order_release);
   if (origin != core_.id) core_.shared.doorbells[origin]->ring();
 }
 
-unsigned Sender::end_quarantines() {
-  unsigned ended_now = 0;
+unsigned MessageEnds::end_quarantines() {
+  unsigned ended = 0;
   quarantined_.for_each([&](Message& message) {
     if (!message.quarantine_over.load(std::memory_order_acquire)) return;
     core_.waits.end(message);
     message.unlink();
-    ++ended_now;
-    if (!message.is_request()) return answered(message);
+    ++ended;
+    if (!message.is_request()) return end_answer(message);
     core_.match.end_quarantine(message.grant);
-    give_back(message);
+    release(message);
   });
-  return ended_now;
+  return ended;
 }
 
-// Failures count by class where health is looked at: not without a path, not by loopback, not past
-// the deadline (lustre-release lnet/lnet/lib-msg.c: lnet_is_health_check(), lnet_health_check()).
-inline void Sender::count_end(const Message& message) {
+// Failures count by class where health is judged: not without a path, not on loopback, not past the
+// deadline (lustre-release lnet/lnet/lib-msg.c: lnet_is_health_check(), lnet_health_check()).
+inline void MessageEnds::count(const Message& message) {
   if (!message.result.status) {
     const bool matters = message.hop != nullptr && core_.now <= message.deadline;
     if (matters && message.result.health != Health::kOk) {
