@@ -234,7 +234,7 @@ void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
 void LnetAdmin::say_standing() {
   if (host_ == nullptr || host_->node() == nullptr) return;
   lnet::StandingNote note;
-  while (host_->node()->coordinator().standing().take_note(note)) {
+  while (host_->node()->coordinator().standing().pop_note(note)) {
     if (!note.nid.is_loopback() && note.cause == lnet::NiCause::kNone) {
       log_.write(kNiUp, {text_of(note.nid), std::to_string(note.number)});
     } else if (!note.nid.is_loopback()) {
@@ -247,7 +247,7 @@ void LnetAdmin::say_standing() {
   }
   for (unsigned shard = 0; shard < host_->shards(); ++shard) {
     lnet::StarvingNote starving;
-    while (host_->node()->shard(shard).core().keeper.take_note(starving))
+    while (host_->node()->shard(shard).core().keeper.pop_note(starving))
       say_starving(starving, log_, starving_);
   }
   say_paths();

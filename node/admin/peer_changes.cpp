@@ -164,7 +164,7 @@ Outcome<void> change_peer_nis(lnet::Coordinator& coordinator, const lnet::PeerNi
   for_each_meant(coordinator, change, [&](lnet::PeerRecord& peer, lnet::PeerNi& ni) {
     if (change.health) ni.health.set(*change.health);
     if (change.state) peer.set_state(lnet::settable_state(peer.state.get(), *change.state));
-    coordinator.want_well(ni);
+    coordinator.request_recovery_if_needed(ni);
   });
   return {};
 }

@@ -103,7 +103,7 @@ void report_gateways(LnetDesk& desk, lnet::Reply<std::vector<lnet::GatewayReport
 void take_route_news(LnetDesk& desk, const lnet::Node& node, RouteNewsReply reply) {
   if (!node.coordinator().gateway_checks().has_news()) return reply({});
   ask_coordinator(
-      desk, [](lnet::Coordinator& coordinator) { return coordinator.gateway_checks().take_news(); },
+      desk, [](lnet::Coordinator& coordinator) { return coordinator.gateway_checks().pop_news(); },
       [reply = std::move(reply)](Outcome<std::vector<lnet::RouteNews>>&& news) mutable {
         reply(std::move(news).value_or(std::vector<lnet::RouteNews>{}));
       });

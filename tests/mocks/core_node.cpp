@@ -117,7 +117,7 @@ void CoreNode::forget_ni(Ni& ni) {
     net.nis = {from, std::remove(from, to, &ni)};
   }
   directory_->set_local(local_);
-  directory_->forget_local(ni);
+  directory_->remove_local(ni);
 }
 
 PeerNi& CoreNode::add_peer(const Nid& nid, std::optional<ShardId> home) {

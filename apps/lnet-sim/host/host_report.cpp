@@ -128,7 +128,7 @@ std::string Host::who_is_ill() const {
   std::string ill;
   node_->coordinator().directory().for_each([&](const PeerRecord& peer) {
     for (const PeerNi* const ni : peer.seen().nis) {
-      if (ill.empty() && node_->coordinator().recovery().is_ill(*ni))
+      if (ill.empty() && node_->coordinator().recovery().lacks_health(*ni))
         ill = says("peer's", ni->nid, ni->health.get());
     }
   });

@@ -155,7 +155,7 @@ void Coordinator::release_nis() {
 
 void Coordinator::ni_released(Ni& ni) {
   std::erase(releasing_, &ni);
-  directory_.forget_local(ni);  // a shard may have recorded it when it was gone already
+  directory_.remove_local(ni);  // a shard may have recorded it when it was gone already
   networks_.released(ni);
 }
 
@@ -174,11 +174,11 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
   if (!shut_ && !push_target_.step()) counters_.add(CoordinatorCounter::kTargetFailed);
   done += discovery_.step(budget);
   if (discovery_.waiting() && now >= next_look_) {
-    discovery_.look_after_waiting(now - parameters_.transaction_timeout());
+    discovery_.serve_waiting(now - parameters_.transaction_timeout());
     next_look_ = now + kWaitingInterval;
   }
   if (!shut_) checks_.step(local(), now);
-  if (checks_.take_lost()) host_.hop_lost();
+  if (checks_.exchange_lost()) host_.hop_lost();
   if (!shut_) done += recovery_.step(now);
   node_ping_.step(now);
   if (!shut_ && now >= standing_.next_deadline()) {
@@ -186,7 +186,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
     if (const Instant quiet = standing_.quiet_since(); quiet != Instant::max())
       host_.count_unsent(quiet);
   }
-  while (Parcel* parcel = discovery_.take_ended()) {
+  while (Parcel* parcel = discovery_.pop_ended()) {
     host_.wait_over(*parcel);
     ++done;
   }
@@ -247,7 +247,7 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
     if (wanted.peer.received_on == &ni) wanted.peer.received_on = nullptr;
   }
   directory_.set_local(networks_.view());
-  directory_.forget_local(ni);
+  directory_.remove_local(ni);
   if (!networks_.has_net(ni.net)) {
     routes_.net_removed(ni.net);
     rules_.net_removed(ni.net, [this](PeerRecord& peer) { discovery_.way_lost(peer); });
@@ -297,17 +297,17 @@ void Coordinator::on_peer_gone(Peer& peer) {
   discovery_.peer_gone(record_of(peer));
 }
 
-void Coordinator::want_well(const PeerNi& ni) {
-  if (recovery_.is_ill(ni)) want_back(ni.nid);
+void Coordinator::request_recovery_if_needed(const PeerNi& ni) {
+  if (recovery_.lacks_health(ni)) request_recovery(ni.nid);
 }
 
 // What it says itself of its only one is taken for true until it says otherwise.
 void Coordinator::on_peer_ni_down(PeerNi& ni) {
   const PeerRecord& peer = PeerDirectory::peer_of(record_of(ni));
-  if (peer.ni_count > 1) want_well(ni);
+  if (peer.ni_count > 1) request_recovery_if_needed(ni);
   // Of a gateway it is told when its routes are judged: else they would be taken again.
   if (peer.gateway_refs > 0) {
-    mute_gateway(peer, routes_.view());
+    mark_gateway_down(peer, routes_.view());
     return checks_.lost_some();
   }
   host_.hop_lost();
@@ -317,7 +317,7 @@ void Coordinator::on_peer_ni_down(PeerNi& ni) {
 void Coordinator::on_peer_ni_added(PeerNi& ni) {
   policies_.apply(ni);
   PeerDirectory::peer_of(record_of(ni)).nets.for_each([this](PeerNetRecord& net) {
-    net.nis.for_each([this](const PeerNiRecord& each) { want_well(each); });
+    net.nis.for_each([this](const PeerNiRecord& each) { request_recovery_if_needed(each); });
   });
 }
 

@@ -114,13 +114,13 @@ class Coordinator final : private PeerDirectoryHooks,
   void discover(Message& message, PeerNi& ni);
   // A shard has refused to forward to this next hop, since it is down, or has found that it is not
   // well: it is pinged until it is.
-  void want_back(const Nid& hop) {
-    if (!shut_) recovery_.want(hop, host_.now());
+  void request_recovery(const Nid& hop) {
+    if (!shut_) recovery_.add(hop, host_.now());
   }
   // It may have less health than it could have.
-  void want_well(const PeerNi& ni);
+  void request_recovery_if_needed(const PeerNi& ni);
   // Some peer NI has, and it was not said which.
-  void want_all_well() { recovery_.want_all(); }
+  void request_all_recoveries() { recovery_.request_look_at_all(); }
   void peer_ni_released(PeerNi& ni);
   void ni_released(Ni& ni);
 
@@ -215,7 +215,7 @@ class Coordinator final : private PeerDirectoryHooks,
   void on_gateway_removed(PeerRecord& gateway) override { checks_.gateway_removed(gateway); }
   // Of discovery.
   void on_gateway_heard(Peer& gateway, const PingView& buffer) override {
-    checks_.heard(gateway, buffer);
+    checks_.on_ping_reply(gateway, buffer);
     policies_.gateways_changed();
   }
   void on_gateway_discovered(Peer& gateway, Result<void> outcome) override {

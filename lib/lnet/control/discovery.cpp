@@ -174,7 +174,7 @@ void Discovery::end(Parcel& parcel) {
   ended_.push_back(parcel);
 }
 
-void Discovery::look_after_waiting(Instant before) {
+void Discovery::serve_waiting(Instant before) {
   const auto look_at_parcel = [&](Parcel& parcel) {
     const bool given_up = parcel.given_up != nullptr && parcel.given_up->get();
     if (!given_up && static_cast<const Message&>(parcel).since.get() >= before) return;
@@ -311,7 +311,7 @@ void Discovery::look_at(PeerDiscovery& state) {
 Discovery::Step Discovery::examine(PeerDiscovery& state) {
   const PeerRecord& peer = *state.peer;
   if (peer.has(kPeerMarkDeletion)) return begin_anew(state);
-  if (peer.has(kPeerDataPresent)) return take_data(state);
+  if (peer.has(kPeerDataPresent)) return process_data(state);
   if (peer.has(kPeerPingFailed)) return ping_failed(state);
   if (peer.has(kPeerPushFailed)) return push_failed(state);
   if (needs_ping(peer)) return send_ping(state);
@@ -328,7 +328,7 @@ Discovery::Step Discovery::begin_anew(PeerDiscovery& state) {
   peer.drop_state(kPeerMarkDeletion | kPeerMultiRail | kPeerDiscovered | kPeerNidsUpToDate |
                   kPeerForcePing | kPeerForcePush);
   state.acked_sequence = 0;
-  rules_.take_apart(peer, [&](PeerRecord& part) { observer_.on_handed_over(peer, part); });
+  rules_.split(peer, [&](PeerRecord& part) { observer_.on_handed_over(peer, part); });
   directory_.commit();
   return {Verdict::kAgain, {}};
 }

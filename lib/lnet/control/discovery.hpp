@@ -48,7 +48,7 @@ class Discovery final : public EventHandler, public PushReader {
   Discovery(const Discovery&) = delete;
   Discovery& operator=(const Discovery&) = delete;
 
-  // The message comes back through take_ended() when the peer is up to date, or with what went
+  // The message comes back through pop_ended() when the peer is up to date, or with what went
   // wrong.
   void wait_for(PeerRecord& peer, Message& message);
   void discover(DiscoverRequest& request);
@@ -56,8 +56,8 @@ class Discovery final : public EventHandler, public PushReader {
   // kTimedOut: a peer that has gone may be asked by a ping, then by a push, and many such may be
   // before it. Whom the question may not have reached is asked again, and so is who could not be
   // asked for want of a message record.
-  void look_after_waiting(Instant before);
-  // There is something for look_after_waiting() to do.
+  void serve_waiting(Instant before);
+  // There is something for serve_waiting() to do.
   [[nodiscard]] bool waiting() const { return parked_ > 0 || !working_.empty() || !short_.empty(); }
   // It has taken this buffer of ours, or a later one.
   [[nodiscard]] bool has_acknowledged(const PeerRecord& peer, std::uint32_t sequence) const {
@@ -101,7 +101,7 @@ class Discovery final : public EventHandler, public PushReader {
   unsigned step(unsigned budget);
   [[nodiscard]] bool has_work();
   // The next message that has waited long enough, its outcome set; nullptr: none.
-  [[nodiscard]] Parcel* take_ended() { return ended_.pop_front(); }
+  [[nodiscard]] Parcel* pop_ended() { return ended_.pop_front(); }
   // All waiting ends with kShutdown; nothing new is sent.
   void shut_down();
   // No descriptor of a ping or a push is out.
@@ -139,7 +139,7 @@ class Discovery final : public EventHandler, public PushReader {
   void resume(DiscoverRequest& request, Result<void> error);
 
   [[nodiscard]] Step begin_anew(PeerDiscovery& state);
-  [[nodiscard]] Step take_data(PeerDiscovery& state);
+  [[nodiscard]] Step process_data(PeerDiscovery& state);
   [[nodiscard]] Step ping_failed(PeerDiscovery& state);
   [[nodiscard]] Step push_failed(PeerDiscovery& state);
   [[nodiscard]] Step wait_for_record(PeerDiscovery& state, std::uint32_t to_send);
@@ -154,13 +154,13 @@ class Discovery final : public EventHandler, public PushReader {
   [[nodiscard]] Step hand_over(PeerDiscovery& state, PeerRecord& to, const PingView& buffer);
   [[nodiscard]] bool lists_primary(const PeerRecord& peer, const PingView& buffer) const;
   [[nodiscard]] bool speaks_for(const Nid& sender, const PeerRecord& peer, const Nid& source) const;
-  void ask_for_words();
+  void request_claims();
   void ping_event(PingExchange& exchange, const Event& event);
   void reply_event(PeerDiscovery& state, PingExchange& exchange, const Event& event);
   void push_event(PingExchange& exchange, const Event& event);
-  void learn_features_of_reply(PeerRecord& peer, const PingView& buffer);
-  void learn_features_of_push(PeerRecord& peer, const PingView& buffer);
-  void learn_multi_rail(PeerRecord& peer);
+  void store_reply_features(PeerRecord& peer, const PingView& buffer);
+  void store_push_features(PeerRecord& peer, const PingView& buffer);
+  void store_multi_rail(PeerRecord& peer);
   void keep_push(PeerDiscovery& state, const PingView& buffer, std::span<const std::byte> bytes);
   void fail_ping(PeerDiscovery& state, Result<void> why);
 

@@ -40,7 +40,7 @@ void Discovery::on_event(const Event& event) {
     const bool news = event.kind != EventKind::kSend || !event.status;
     if (news && !up_to_date(*state)) attend(*state, false);
   }
-  exchanges_.let_go(exchange);
+  exchanges_.release(exchange);
 }
 
 void Discovery::fail_ping(PeerDiscovery& state, Result<void> why) {
@@ -103,7 +103,7 @@ void Discovery::reply_event(PeerDiscovery& state, PingExchange& exchange, const 
     return fail_ping(state, {});
   }
   state.answered = state.asked;
-  learn_features_of_reply(peer, *buffer);
+  store_reply_features(peer, *buffer);
   const std::uint32_t said = bytes_said(*buffer);
   state.data_bytes = std::max(state.data_bytes, std::min(said, kPingSlotBytes));
   if (buffer->truncated()) {
@@ -122,13 +122,13 @@ void Discovery::reply_event(PeerDiscovery& state, PingExchange& exchange, const 
   peer.add_state(kPeerDataPresent);
 }
 
-void Discovery::learn_multi_rail(PeerRecord& peer) {
+void Discovery::store_multi_rail(PeerRecord& peer) {
   // What configuration says stays; with discovery off at either end nobody is multi-rail.
   if (peer.has(kPeerMultiRail | kPeerConfigured | kPeerNoDiscovery)) return;
   if (parameters_.discovery.get() != 0) PeerRules::become_multi_rail(peer);
 }
 
-void Discovery::learn_features_of_reply(PeerRecord& peer, const PingView& buffer) {
+void Discovery::store_reply_features(PeerRecord& peer, const PingView& buffer) {
   if (!buffer.has(kPingDiscovery) || parameters_.discovery.get() == 0) {
     // It had discovery on, or is taken for multi-rail although nobody said so: forget it, and begin
     // anew.
@@ -138,7 +138,7 @@ void Discovery::learn_features_of_reply(PeerRecord& peer, const PingView& buffer
   } else {
     peer.drop_state(kPeerNoDiscovery);
   }
-  if (buffer.has(kPingMultiRail)) return learn_multi_rail(peer);
+  if (buffer.has(kPingMultiRail)) return store_multi_rail(peer);
   if (!peer.multi_rail() || peer.is(kPeerConfigured)) return;
   counters_.add(DiscoveryCounter::kMultiRailLost);
   peer.drop_state(kPeerMultiRail);
@@ -146,7 +146,7 @@ void Discovery::learn_features_of_reply(PeerRecord& peer, const PingView& buffer
 
 // Pushes of others.
 
-void Discovery::learn_features_of_push(PeerRecord& peer, const PingView& buffer) {
+void Discovery::store_push_features(PeerRecord& peer, const PingView& buffer) {
   if (!buffer.has(kPingDiscovery)) {
     // The kernel forgets a configured peer here, though not on account of a reply. We do neither.
     if (!peer.has(kPeerNoDiscovery | kPeerDiscovering | kPeerConfigured) &&
@@ -156,7 +156,7 @@ void Discovery::learn_features_of_push(PeerRecord& peer, const PingView& buffer)
   } else {
     peer.drop_state(kPeerNoDiscovery);
   }
-  learn_multi_rail(peer);
+  store_multi_rail(peer);
 }
 
 // Its own node brings it, or a gateway from another network.
@@ -174,29 +174,29 @@ void Discovery::on_push(const Event& event, std::span<const std::byte> bytes) {
   const bool is_its_own = speaks_for(event.sender, *peer, event.source.nid);
   PeerDiscovery& state = state_of(*peer);
   state.peer = peer;
-  const auto ask_instead = [peer] {
+  const auto discover_instead = [peer] {
     peer->drop_state(kPeerNidsUpToDate);
     peer->add_state(kPeerForcePing);
   };
   const auto buffer = PingView::parse(bytes, interfaces_max(parameters_));
   if (!is_its_own) {
     counters_.add(DiscoveryCounter::kPushesForeign);
-    directory_.complaints().tell(event.sender, "pushes_foreign");
-    ask_instead();
+    directory_.complaints().add(event.sender, "pushes_foreign");
+    discover_instead();
   } else if (!event.status || !buffer) {
     counters_.add(DiscoveryCounter::kPushesCorrupt);
-    ask_instead();
+    discover_instead();
   } else {
     const std::uint32_t said = bytes_said(*buffer);
     state.data_bytes = std::max(state.data_bytes, std::min(said, kPingSlotBytes));
     if (!buffer->has(kPingMultiRail)) {
       counters_.add(DiscoveryCounter::kPushesNotMultiRail);
     } else {
-      learn_features_of_push(*peer, *buffer);
+      store_push_features(*peer, *buffer);
       if (event.accepted_length < event.requested_length || buffer->truncated()) {
         counters_.add(DiscoveryCounter::kPushesTruncated);
         wanted_push_bytes_ = std::max(wanted_push_bytes_, std::min(said, kPingSlotBytes));
-        ask_instead();
+        discover_instead();
       } else {
         keep_push(state, *buffer, bytes);
       }
@@ -231,7 +231,7 @@ void Discovery::keep_push(PeerDiscovery& state, const PingView& buffer,
 // Merging.
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_data_present()
-Discovery::Step Discovery::take_data(PeerDiscovery& state) {
+Discovery::Step Discovery::process_data(PeerDiscovery& state) {
   PeerRecord& peer = *state.peer;
   PingExchange& data = *state.data;
   state.data = nullptr;  // still held, so that it stays as it is until the end
@@ -245,14 +245,14 @@ Discovery::Step Discovery::take_data(PeerDiscovery& state) {
   if (primary && !primary->is_any() && primary->is_well_formed() && !primary->is_loopback())
     step = merge_by_primary(state, *buffer, *primary);
   directory_.commit();
-  ask_for_words();
+  request_claims();
   data.held = false;
-  exchanges_.let_go(data);
+  exchanges_.release(data);
   return state.peer == nullptr ? Step{Verdict::kGone, {}} : step;
 }
 
 // Asks peers whose NIDs other peers have listed as their own.
-void Discovery::ask_for_words() {
+void Discovery::request_claims() {
   for (const Nid& nid : std::exchange(merge_.to_ask(), {})) {
     PeerRecord* const peer = directory_.peer_of(nid);
     if (peer == nullptr || shut_) continue;

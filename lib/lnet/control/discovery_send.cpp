@@ -80,7 +80,7 @@ void Discovery::abandon(PingExchange*& exchange) {
   if (left.linked && !left.md.is_none()) {
     (void)operations_.unlink(left.md);  // may end it inside the call
   } else {
-    exchanges_.let_go(left);
+    exchanges_.release(left);
   }
 }
 
@@ -98,7 +98,7 @@ void Discovery::drop_data(PeerDiscovery& state) {
   state.data = nullptr;
   data.owner = nullptr;  // its descriptor may have an event to come
   data.held = false;
-  exchanges_.let_go(data);
+  exchanges_.release(data);
 }
 
 PingExchange* Discovery::slot_to_send(PeerDiscovery& state, ExchangeKind kind) {

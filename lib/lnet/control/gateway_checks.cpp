@@ -37,7 +37,7 @@ bool GatewayChecks::checks_by_itself() const {
 }
 
 // lustre-release lnet/lnet/lib-move.c: lnet_handle_find_routed_path()
-bool GatewayChecks::wants_check(const Gateway& gateway) const {
+bool GatewayChecks::needs_check(const Gateway& gateway) const {
   if (checks_by_itself()) return true;
   const bool discovers = parameters_.discovery.get() != 0 && !gateway.peer->is(kPeerNoDiscovery);
   return !gateway.known && parameters_.routes() && discovers;
@@ -66,7 +66,7 @@ void GatewayChecks::gateway_added(PeerRecord& peer, Instant now) {
   if (gateway.order == 0) gateway.order = ++last_order_;
   for (Gateway::Turn& turn : gateway.turns)
     turn.next = now;
-  judge_anew(gateway);
+  judge_again(gateway);
   next_look_ = now;
   // lustre-release lnet/lnet/router.c: lnet_peers_start_down()
   if (parameters_.check_routers_before_use.get() == 0 || peer.is(kPeerRouterDiscovered)) return;
@@ -89,7 +89,7 @@ void GatewayChecks::routes_published() {
   for (const auto& route : routes_.routes()) {
     if (Gateway* const gateway = find(*route->gateway.load(std::memory_order_relaxed))) {
       gateway->routes.push_back(route.get());
-      judge_anew(*gateway);
+      judge_again(*gateway);
     }
   }
 }
@@ -108,10 +108,10 @@ void GatewayChecks::route_added(Route& route, Instant now) {
 // --- What is heard ---
 
 // The views of the peer do not have it yet: routes are judged when they do.
-void GatewayChecks::heard(Peer& peer, const PingView& buffer) {
+void GatewayChecks::on_ping_reply(Peer& peer, const PingView& buffer) {
   Gateway* const gateway = find(peer);
   if (gateway == nullptr) return;
-  judge_anew(*gateway);
+  judge_again(*gateway);
   for (Route* const route : gateway->routes) {
     const ReplyVerdict verdict =
         judge_reply(*route, buffer, parameters_.avoid_asym_router_failure.get() != 0);
@@ -137,7 +137,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   record.drop_state(kPeerRouterDiscovery);
   record.add_state(kPeerRouterDiscovered);
   gateway->checked = now;
-  judge_anew(*gateway);
+  judge_again(*gateway);
   // What it said by itself meanwhile ends a check as well.
   const bool answered = asked && outcome && discovery_.was_asked(record);
   gateway->answered = answered;
@@ -169,7 +169,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
 void GatewayChecks::look_again(std::uint32_t news) {
   if ((news & kGatewayTold) != 0) lost_ = true;  // or found, which does no harm
   for (const auto& [peer, gateway] : gateways_) {
-    judge_anew(*gateway);
+    judge_again(*gateway);
     gateway->news |= news;
   }
 }
@@ -259,7 +259,7 @@ void GatewayChecks::check(Gateway& gateway, const LocalView& local, Instant now,
   if (gateway.checking && discovery_.has_answered(*gateway.peer))
     gateway.doubted = Gateway::kNotDoubted;
   const bool doubted = is_doubted();
-  if (!gateway.checking && (look || doubted) && wants_check(gateway))
+  if (!gateway.checking && (look || doubted) && needs_check(gateway))
     begin_check(gateway, local, now);
   if (doubted && now - gateway.doubted >= kDoubt) all_down(gateway, gateway.why_dead);
   if (gateway.checking) next_end_ = std::min(next_end_, gateway.deadline);

@@ -63,7 +63,7 @@ class GatewayChecks {
   void gateway_removed(PeerRecord& peer);
 
   // DiscoveryObserver.
-  void heard(Peer& peer, const PingView& buffer);
+  void on_ping_reply(Peer& peer, const PingView& buffer);
   void discovered(Peer& peer, Result<void> outcome, Instant now);
 
   // A shard has marked some peer NI up or down, or some gateway alive; or a parameter was set. Why
@@ -73,7 +73,7 @@ class GatewayChecks {
   void step(const LocalView& local, Instant now);
   [[nodiscard]] Instant next_deadline() const;
   // Some next hop or route was lost until the last step: what waits for it has another way or ends.
-  [[nodiscard]] bool take_lost() { return std::exchange(lost_, false); }
+  [[nodiscard]] bool exchange_lost() { return std::exchange(lost_, false); }
   void lost_some() { lost_ = true; }
 
   // Each gateway has been asked at least once.
@@ -84,7 +84,7 @@ class GatewayChecks {
 
   // What has changed since, oldest first; at most kNewsMax are kept.
   static constexpr std::size_t kNewsMax = 256;
-  [[nodiscard]] std::vector<RouteNews> take_news() {
+  [[nodiscard]] std::vector<RouteNews> pop_news() {
     has_news_.set(false);
     std::vector<RouteNews> news = news_;  // a copy: there is room for the next ones
     news_.clear();
@@ -97,7 +97,7 @@ class GatewayChecks {
   // gateway_checks.cpp
   [[nodiscard]] Gateway* find(const Peer& peer);
   [[nodiscard]] bool checks_by_itself() const;
-  [[nodiscard]] bool wants_check(const Gateway& gateway) const;
+  [[nodiscard]] bool needs_check(const Gateway& gateway) const;
   [[nodiscard]] Duration interval() const;
   [[nodiscard]] Duration patience() const;
   void check(Gateway& gateway, const LocalView& local, Instant now, bool look);
@@ -113,7 +113,7 @@ class GatewayChecks {
   void net_down(Gateway& gateway, NetId net, RouteCause why);
   static void note_who_speaks(Gateway& gateway);
   bool note_ni(Route& route);
-  void judge_anew(Gateway& gateway);
+  void judge_again(Gateway& gateway);
   void refresh_all(Instant now, bool all);
   void refresh(Gateway& gateway, Instant now);
   [[nodiscard]] RouteCause judge(Route& route, const Gateway& gateway,

@@ -57,12 +57,12 @@ void GatewayChecks::all_down(Gateway& gateway, RouteCause why) {
   gateway.doubted = Gateway::kNotDoubted;
   gateway.was_down = true;
   gateway.why_dead = why;
-  judge_anew(gateway);
+  judge_again(gateway);
   lost_ = true;
   gateway.peer->alive.set(false);
   for (PeerNi* const ni : gateway.peer->seen().nis)
     ni->status.set(kNiDown);
-  mute_gateway(*gateway.peer, routes_.view());
+  mark_gateway_down(*gateway.peer, routes_.view());
   for (Route* const route : gateway.routes) {
     note_ni(*route);
     route->replied_alive.set(false);
@@ -73,7 +73,7 @@ void GatewayChecks::all_down(Gateway& gateway, RouteCause why) {
 // Its others are not to be used for what one network says, nor the other way round.
 void GatewayChecks::net_down(Gateway& gateway, NetId net, RouteCause why) {
   if (has_ni_up(gateway.peer->seen(), net)) return;
-  mute_gateway(*gateway.peer, routes_.view());
+  mark_gateway_down(*gateway.peer, routes_.view());
   if (Gateway::Turn* const turn = gateway.turn_of(net)) turn->why = why;
   for (Route* const route : gateway.routes) {
     if (route->local_net() != net) continue;
@@ -97,7 +97,7 @@ void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, I
       record_of(*ni).silent = true;
       // Messages that may choose are to take another one, and on its network checks do.
       if (was_up && has_way(gateway)) (void)ni->health.lower(parameters_.health_sensitivity.get());
-      if (has_ni_up(gateway.peer->seen(), gateway.net)) recovery_.want(gateway.target, now);
+      if (has_ni_up(gateway.peer->seen(), gateway.net)) recovery_.add(gateway.target, now);
     }
     net_down(gateway, gateway.net, why);
   }
@@ -129,7 +129,7 @@ bool GatewayChecks::note_ni(Route& route) {
 
 // --- What follows ---
 
-void GatewayChecks::judge_anew(Gateway& gateway) {
+void GatewayChecks::judge_again(Gateway& gateway) {
   gateway.dirty = true;
   some_dirty_ = true;
 }
@@ -200,7 +200,7 @@ void GatewayChecks::note_steady(Route& route, bool steady) {
   for (const Route* const other : net->routes) {
     if (other == &route || !other->flaps.held()) continue;
     if (Gateway* const gateway = find(*other->gateway.load(std::memory_order_relaxed)))
-      judge_anew(*gateway);
+      judge_again(*gateway);
   }
 }
 

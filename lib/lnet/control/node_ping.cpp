@@ -63,7 +63,7 @@ PingExchange* NodePing::leave(PingRequest& request) {
 void NodePing::let_go(PingExchange* exchange) {
   if (exchange == nullptr) return;
   exchange->held = false;
-  exchanges_.let_go(*exchange);
+  exchanges_.release(*exchange);
 }
 
 void NodePing::end(PingRequest& request, Result<void> outcome, const PingView* buffer) {
@@ -128,7 +128,7 @@ void NodePing::on_event(const Event& event) {
   }
   auto* request = static_cast<PingRequest*>(exchange.owner);
   if (request == nullptr) {
-    exchanges_.let_go(exchange);
+    exchanges_.release(exchange);
     return;
   }
   if (event.kind == EventKind::kReply && event.status) {

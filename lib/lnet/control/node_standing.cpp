@@ -29,7 +29,7 @@ void NodeStanding::publish(Instant now) {
                      .number = static_cast<std::uint32_t>(routing_.cut_off())});
 }
 
-void NodeStanding::tell(bool advertised_before) {
+void NodeStanding::announce(bool advertised_before) {
   if (routing_.advertised() == advertised_before) return;
   if (parts_.ping_target.set_routing(routing_.advertised())) parts_.discovery.push_to_all(true);
 }
@@ -47,7 +47,7 @@ Result<void> NodeStanding::enable(Instant now) {
   const bool advertised = routing_.advertised();
   if (auto enabled = routing_.enable(now); !enabled) return enabled;
   if (routing_.state() != before) publish(now);
-  tell(advertised);
+  announce(advertised);
   return {};
 }
 
@@ -57,13 +57,13 @@ void NodeStanding::disable(Instant now) {
   routing_.disable(now, notice());
   if (routing_.state() == before) return;
   publish(now);
-  tell(advertised);
-  tell_of_end();
+  announce(advertised);
+  post_end_note();
 }
 
 Result<void> NodeStanding::drain(Instant now, Duration bound, bool full_notice) {
   const RoutingState before = routing_.state();
-  const bool asked = routing_.asks_peers();
+  const bool asked = routing_.notifies_peers();
   if (auto drained = routing_.drain(now, notice(), bound, full_notice); !drained) return drained;
   if (!asked) begin_asking(before, now);
   return {};
@@ -71,7 +71,7 @@ Result<void> NodeStanding::drain(Instant now, Duration bound, bool full_notice) 
 
 Result<void> NodeStanding::leave(Instant now, Duration bound, bool full_notice) {
   const RoutingState before = routing_.state();
-  const bool asked = routing_.asks_peers();
+  const bool asked = routing_.notifies_peers();
   if (auto left = routing_.leave(now, notice(), bound, full_notice); !left) return left;
   if (!asked) begin_asking(before, now);
   return {};
@@ -79,17 +79,17 @@ Result<void> NodeStanding::leave(Instant now, Duration bound, bool full_notice) 
 
 // Who has been told of a stop may have acknowledged that by now.
 void NodeStanding::begin_asking(RoutingState before, Instant now) {
-  if (!routing_.asks_peers()) return;
+  if (!routing_.notifies_peers()) return;
   publish(now);
-  tell(before == RoutingState::kEnabled);
-  if (before != RoutingState::kStopping) tell_of_end();
+  announce(before == RoutingState::kEnabled);
+  if (before != RoutingState::kStopping) post_end_note();
   told_ = counting_ = {};
   count_at_ = 0;
   unsent_known_ = false;
 }
 
 // A buffer of its own, so that whoever acknowledges its number knows.
-void NodeStanding::tell_of_end() {
+void NodeStanding::post_end_note() {
   end_sequence_ = parts_.ping_target.sequence() + 1;
   parts_.ping_target.renew();
   parts_.discovery.push_to_all(true);
@@ -99,7 +99,7 @@ Result<void> NodeStanding::undrain(Instant now) {
   const bool advertised = routing_.advertised();
   if (auto back = routing_.undrain(now); !back) return back;
   publish(now);
-  tell(advertised);
+  announce(advertised);
   return {};
 }
 
@@ -224,12 +224,12 @@ unsigned NodeStanding::step(Instant now, const RoutedLoad& load) {
     if (!unsent_known_) load_.unsent = 0;  // counted for another drain
   }
   const bool draining = routing_.phase() != DrainPhase::kNone;
-  if (routing_.asks_peers() || (draining && !told_.counted)) count_peers(now);
+  if (routing_.notifies_peers() || (draining && !told_.counted)) count_peers(now);
   next_look_ = now + (draining ? kLookDraining : kLook);
   const bool advertised = routing_.advertised();
   if (routing_.step(now, load, told_)) {
     publish(now);
-    tell(advertised);
+    announce(advertised);
   }
   if (some_ill_ && now >= next_remedy_) heal(now);
   look_at_nis(now);

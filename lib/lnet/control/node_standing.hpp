@@ -91,7 +91,7 @@ class NodeStanding {
   [[nodiscard]] NiCause cause_of(const Ni& ni) const { return nis_[ni.number].cause; }
   [[nodiscard]] std::uint32_t changes_of(const Ni& ni) const { return nis_[ni.number].changes; }
   // One reader, any thread. False: there is none.
-  [[nodiscard]] bool take_note(StandingNote& note) { return notes_.pop(note); }
+  [[nodiscard]] bool pop_note(StandingNote& note) { return notes_.pop(note); }
 
  private:
   struct NiRecord {
@@ -106,9 +106,9 @@ class NodeStanding {
     return routing_.state() != RoutingState::kDisabled || some_ill_;
   }
   void publish(Instant now);
-  void tell(bool advertised_before);
+  void announce(bool advertised_before);
   void begin_asking(RoutingState before, Instant now);
-  void tell_of_end();
+  void post_end_note();
   void count_peers(Instant now);
   [[nodiscard]] bool is_silent(const Net& net, Instant now) const;
   void heal(Instant now);

@@ -75,19 +75,20 @@ bool PeerMerge::may_take(const PeerRecord& peer, const Nid& nid) {
   PeerRecord* const owner = ni == nullptr ? nullptr : &PeerDirectory::peer_of(*ni);
   if (owner == nullptr || owner == &peer || owner->is(kPeerConfigured) || !is_heard(*owner))
     return true;
-  const bool is_first = words_.claim(owner->number, peer.primary);
-  if (directory_.peer_of(words_.said_by(owner->number)) == &peer) return true;
+  const bool is_first = claims_.claim(owner->number, peer.primary);
+  if (directory_.peer_of(claims_.primary_of(owner->number)) == &peer) return true;
   counters_.add(DiscoveryCounter::kNidsForeign);
-  directory_.complaints().tell(peer.primary, "nids_foreign");
+  directory_.complaints().add(peer.primary, "nids_foreign");
   if (is_first) ask(*owner);
   return false;
 }
 
 bool PeerMerge::may_join(PeerRecord& from, PeerRecord& owner) {
-  const bool is_first = words_.says(from.number, owner.primary);
-  if (!is_heard(owner) || directory_.peer_of(words_.claimer_of(from.number)) == &owner) return true;
+  const bool is_first = claims_.set_primary(from.number, owner.primary);
+  if (!is_heard(owner) || directory_.peer_of(claims_.claimer_of(from.number)) == &owner)
+    return true;
   counters_.add(DiscoveryCounter::kNidsForeign);
-  directory_.complaints().tell(from.primary, "nids_foreign");
+  directory_.complaints().add(from.primary, "nids_foreign");
   if (is_first) ask(owner);
   return false;
 }

@@ -8,7 +8,7 @@
 
 #include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/discovery_counters.hpp"
-#include "lib/lnet/control/peer_words.hpp"
+#include "lib/lnet/control/peer_claims.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 
@@ -41,7 +41,7 @@ class PeerMerge {
         parameters_(parameters),
         observer_(observer),
         counters_(counters),
-        words_(directory.numbers()) {
+        claims_(directory.numbers()) {
     entries_.reserve(kEntriesMax);
     known_.reserve(kNisMax);
   }
@@ -53,9 +53,9 @@ class PeerMerge {
   // not listed it, and is to be asked.
   [[nodiscard]] bool may_join(PeerRecord& from, PeerRecord& owner);
   void note_word(const PeerRecord& peer, const Nid& primary) {
-    (void)words_.says(peer.number, primary);
+    (void)claims_.set_primary(peer.number, primary);
   }
-  void forget(const PeerRecord& peer) { words_.forget(peer.number); }
+  void forget(const PeerRecord& peer) { claims_.forget(peer.number); }
   // Peers, by a NID, of which another one has said what only they can confirm. To be asked.
   [[nodiscard]] std::vector<Nid>& to_ask() { return to_ask_; }
 
@@ -82,7 +82,7 @@ class PeerMerge {
   // Have all their room from the start; in most nodes hardly any of it is ever touched.
   std::vector<PingEntry> entries_;
   std::vector<Nid> known_;
-  PeerWords words_;
+  PeerClaims claims_;
   std::vector<Nid> to_ask_;
 };
 

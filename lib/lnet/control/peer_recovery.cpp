@@ -44,17 +44,17 @@ PeerRecovery::Entry* PeerRecovery::find(const Nid& nid) {
   return known == entries_.end() ? nullptr : &*known;
 }
 
-void PeerRecovery::want(const Nid& nid, Instant now) {
+void PeerRecovery::add(const Nid& nid, Instant now) {
   if (Entry* const known = find(nid)) {
-    want_known(*known, now);
+    add_known(*known, now);
   } else if (!begin(nid, now)) {
-    want_all();
+    request_look_at_all();
     counters_.add(RecoveryCounter::kNoRoom);
   }
 }
 
 // The NI may have gone down, or been heard of, since its next ping was scheduled.
-void PeerRecovery::want_known(Entry& entry, Instant now) {
+void PeerRecovery::add_known(Entry& entry, Instant now) {
   entry.wanted = now;
   const PeerNi* const ni = directory_.find(entry.target.nid);
   if (ni == nullptr || entry.under_way) return;
@@ -67,7 +67,7 @@ void PeerRecovery::want_known(Entry& entry, Instant now) {
 }
 
 void PeerRecovery::keep(const Nid& nid, Instant now) {
-  if (find(nid) == nullptr && !begin(nid, now)) want_all();
+  if (find(nid) == nullptr && !begin(nid, now)) request_look_at_all();
 }
 
 bool PeerRecovery::begin(const Nid& nid, Instant now) {
@@ -97,24 +97,24 @@ PeerRecovery::Entry* PeerRecovery::place(Instant now) {
   }
   if (oldest == nullptr || now - oldest->wanted <= kWantedFor) return nullptr;
   counters_.add(RecoveryCounter::kLetGo);
-  let_go(*oldest);
-  want_all();
+  remove(*oldest);
+  request_look_at_all();
   return oldest;
 }
 
-bool PeerRecovery::is_ill(const PeerNi& ni) const {
+bool PeerRecovery::lacks_health(const PeerNi& ni) const {
   const auto* const peer = static_cast<const PeerRecord*>(ni.peer.load(std::memory_order_acquire));
   const bool is_gateway = peer != nullptr && peer->gateway_refs > 0;
   const bool rivals = peer != nullptr && (peer->ni_count > 1 || is_gateway);
   // Where nobody else of it is up checks ask it.
   const bool is_left = is_gateway && is_silent(ni) && has_ni_up(peer->seen(), ni.net);
-  return is_left || wants_recovery(ni, rivals, parameters_);
+  return is_left || needs_recovery(ni, rivals, parameters_);
 }
 
 // False: there is no room for more.
 bool PeerRecovery::begin_ill_of(const PeerRecord& peer, Instant now) {
   return std::ranges::all_of(peer.seen().nis, [&](const PeerNi* ni) {
-    return !is_ill(*ni) || find(ni->nid) != nullptr || begin(ni->nid, now);
+    return !lacks_health(*ni) || find(ni->nid) != nullptr || begin(ni->nid, now);
   });
 }
 
@@ -149,7 +149,7 @@ std::vector<PeerRecovery::Effort> PeerRecovery::efforts() const {
 
 bool PeerRecovery::is_over(const Entry& entry, Instant now) {
   const PeerNi* const ni = directory_.find(entry.target.nid);
-  const bool ill = ni != nullptr && is_ill(*ni);
+  const bool ill = ni != nullptr && lacks_health(*ni);
   if (ni != nullptr && ni->status.get() == kNiUp && !ill) {
     counters_.add(RecoveryCounter::kRecovered);
     return true;
@@ -164,10 +164,10 @@ bool PeerRecovery::is_over(const Entry& entry, Instant now) {
 }
 
 // Whoever wants it from now on is heard, though somebody was in this very second.
-void PeerRecovery::let_go(Entry& entry) {
+void PeerRecovery::remove(Entry& entry) {
   entry.used = false;
   counters_.subtract(RecoveryCounter::kPeerNis);
-  if (PeerNi* const ni = directory_.find(entry.target.nid)) ni->wanted_back_s.set(0);
+  if (PeerNi* const ni = directory_.find(entry.target.nid)) ni->recovery_requested_s.set(0);
 }
 
 // One that is over in time may be with its LND yet, which is still trying: another one would only
@@ -196,7 +196,7 @@ unsigned PeerRecovery::step(Instant now) {
     Entry& entry = entries_[at];
     if (!entry.used || entry.under_way) continue;
     if (is_over(entry, now)) {
-      let_go(entry);
+      remove(entry);
       continue;
     }
     if (entry.heard) {  // and not well yet

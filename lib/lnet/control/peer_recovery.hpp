@@ -78,14 +78,14 @@ class PeerRecovery {
   PeerRecovery& operator=(const PeerRecovery&) = delete;
 
   // It has less health than it could have, and that matters.
-  [[nodiscard]] bool is_ill(const PeerNi& ni) const;
+  [[nodiscard]] bool lacks_health(const PeerNi& ni) const;
   // It is not well, or a message for it was refused, since it is down. Where there is no room one
   // that nobody has asked for lately makes some.
-  void want(const Nid& nid, Instant now);
+  void add(const Nid& nid, Instant now);
   // The same for one that is not well, if it is not pinged yet: nobody asks for it.
   void keep(const Nid& nid, Instant now);
   // Somebody who is not well may be none of these: all peers are looked at, once in kLookAtAll.
-  void want_all() { look_at_all_ = !entries_.empty(); }
+  void request_look_at_all() { look_at_all_ = !entries_.empty(); }
   // Pings that are due begin; who is up, or wanted by nobody, is let go. Returns the work done.
   unsigned step(Instant now);
   [[nodiscard]] Instant next_deadline() const {
@@ -127,7 +127,7 @@ class PeerRecovery {
 
   [[nodiscard]] Duration interval_max(const PeerNi* ni) const;
   [[nodiscard]] Duration interval_after(const Entry& entry) const;
-  void want_known(Entry& entry, Instant now);
+  void add_known(Entry& entry, Instant now);
   [[nodiscard]] bool is_over(const Entry& entry, Instant now);
   [[nodiscard]] Entry* find(const Nid& nid);
   [[nodiscard]] bool begin(const Nid& nid, Instant now);
@@ -135,7 +135,7 @@ class PeerRecovery {
   [[nodiscard]] bool begin_ill_of(const PeerRecord& peer, Instant now);
   void look_at_all(Instant now);
   [[nodiscard]] bool may_begin(Entry& entry, Instant now);
-  void let_go(Entry& entry);
+  void remove(Entry& entry);
   void begin_ping(Entry& entry, Instant now);
   void answered(Entry& entry, Result<void> outcome, const PingView* buffer);
 

@@ -77,7 +77,7 @@ class PingExchanges {
     return exchange;
   }
   // Gives it back if nothing uses it any more.
-  void let_go(PingExchange& exchange) {
+  void release(PingExchange& exchange) {
     if (exchange.linked || exchange.held) return;
     if (!exchange.target.is_any()) --checks_;
     exchange.owner = nullptr;

@@ -42,7 +42,7 @@ void Routes::refer(PeerRecord& gateway) {
   if (gateway.gateway_refs++ == 0) observer_.on_gateway_added(gateway);
 }
 
-void Routes::let_go(PeerRecord& gateway) {
+void Routes::release_gateway(PeerRecord& gateway) {
   PLNET_CHECK(gateway.gateway_refs > 0, "a gateway has a reference for each route");
   if (--gateway.gateway_refs == 0) observer_.on_gateway_removed(gateway);
 }
@@ -65,11 +65,11 @@ Result<Route*> Routes::add(const RouteSetup& setup, const LocalView& local, bool
 
 // What stood behind one of those that go may come forward.
 template <class Predicate>
-std::size_t Routes::take_out(Predicate&& wanted) {
-  auto taken = table_.take_if(wanted);
+std::size_t Routes::remove_if(Predicate&& wanted) {
+  auto taken = table_.extract_if(wanted);
   const std::size_t count = taken.size();
   for (auto& route : taken) {
-    let_go(gateway_of(*route));
+    release_gateway(gateway_of(*route));
     retire(std::move(route));
   }
   if (count == 0) return 0;
@@ -88,13 +88,13 @@ Result<void> Routes::remove(NetId net, const Nid& gateway) {
     return setup.net == net && setup.gateway == gateway;
   };
   if (forget([&](const Orphan& orphan) { return is_named(orphan.setup); }) > 0) return {};
-  if (take_out([&](const Route& route) { return is_named(route.spec); }) > 0) return {};
+  if (remove_if([&](const Route& route) { return is_named(route.spec); }) > 0) return {};
   const PeerRecord* const peer = directory_.peer_of(gateway);
   if (peer == nullptr) return std::unexpected(Errc::kNotFound);
   (void)forget([&](const Orphan& orphan) {
     return orphan.setup.net == net && directory_.peer_of(orphan.setup.gateway) == peer;
   });
-  const std::size_t gone = take_out(
+  const std::size_t gone = remove_if(
       [&](const Route& route) { return route.spec.net == net && &gateway_of(route) == peer; });
   if (gone == 0) return std::unexpected(Errc::kNotFound);
   return {};
@@ -108,12 +108,12 @@ std::size_t Routes::forget(Predicate&& wanted) {
 
 void Routes::net_removed(NetId net) {
   (void)forget([net](const Orphan& one) { return one.setup.gateway.net() == net; });
-  (void)take_out([net](const Route& route) { return route.local_net() == net; });
+  (void)remove_if([net](const Route& route) { return route.local_net() == net; });
 }
 
 void Routes::remove_all() {
   (void)forget([](const Orphan& /*one*/) { return true; });
-  (void)take_out([](const Route& /*route*/) { return true; });
+  (void)remove_if([](const Route& /*route*/) { return true; });
 }
 
 // Those routes through `from` that `goes` names; of two to one net the better one stays. The
@@ -126,7 +126,7 @@ void Routes::lead_through(PeerRecord& from, PeerRecord& to, Predicate&& goes) {
     }
     return nullptr;
   };
-  auto worse = table_.take_if([&](const Route& route) {
+  auto worse = table_.extract_if([&](const Route& route) {
     if (&gateway_of(route) == &from) {
       const Route* const there = goes(route) ? twin(route, to) : nullptr;
       return there != nullptr && is_no_better(route, *there);
@@ -170,11 +170,12 @@ void Routes::nids_moved(PeerRecord& from, PeerRecord& to) {
 }
 
 void Routes::gateway_gone(PeerRecord& gateway) {
-  auto taken = table_.take_if([&](const Route& route) { return &gateway_of(route) == &gateway; });
+  auto taken =
+      table_.extract_if([&](const Route& route) { return &gateway_of(route) == &gateway; });
   if (taken.empty()) return;
   for (auto& route : taken) {
     orphans_.push_back({route->spec, route->alive.get(), route->history});
-    let_go(gateway);
+    release_gateway(gateway);
     retire(std::move(route));
   }
   publish();

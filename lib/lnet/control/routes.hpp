@@ -80,11 +80,11 @@ class Routes {
   void publish();
   void retire(std::unique_ptr<Route> route);
   void refer(PeerRecord& gateway);
-  void let_go(PeerRecord& gateway);
+  void release_gateway(PeerRecord& gateway);
   // step() adds those that nothing stands before any more.
   void look_at_shadowed();
   template <class Predicate>
-  std::size_t take_out(Predicate&& wanted);
+  std::size_t remove_if(Predicate&& wanted);
   template <class Predicate>
   std::size_t forget(Predicate&& wanted);
   template <class Predicate>

@@ -82,7 +82,7 @@ class RoutingStateMachine {
     return phase_ == DrainPhase::kEmptying ? quiet_since_ : Instant::max();
   }
   // The PeersTold of step() matter.
-  [[nodiscard]] bool asks_peers() const { return phase_ == DrainPhase::kNoticing; }
+  [[nodiscard]] bool notifies_peers() const { return phase_ == DrainPhase::kNoticing; }
 
   // At once: what the node was started with.
   void set(bool on, Instant now);

@@ -53,8 +53,8 @@ void FaultTable::retire(std::unique_ptr<T> object, std::vector<Retired<T>>& to) 
 }
 
 template <class T, class Predicate>
-std::size_t FaultTable::take_out(std::vector<std::unique_ptr<T>>& from, std::vector<Retired<T>>& to,
-                                 Predicate&& wanted) {
+std::size_t FaultTable::remove_if(std::vector<std::unique_ptr<T>>& from,
+                                  std::vector<Retired<T>>& to, Predicate&& wanted) {
   std::size_t taken = 0;
   for (auto& object : from) {
     if (!wanted(*object)) continue;
@@ -67,7 +67,7 @@ std::size_t FaultTable::take_out(std::vector<std::unique_ptr<T>>& from, std::vec
 
 template <class Predicate>
 std::size_t FaultTable::remove_if(Predicate&& wanted) {
-  const std::size_t removed = take_out(
+  const std::size_t removed = remove_if(
       rules_, old_rules_, [&wanted](const FaultRule& rule) { return wanted(rule.spec()); });
   if (removed > 0) publish();
   return removed;
@@ -99,7 +99,7 @@ std::vector<FaultReport> FaultTable::list(FaultKind kind) const {
 // lustre-release lnet/lnet/lib-move.c: lnet_fail_nid()
 Outcome<void> FaultTable::fail_nid(const Nid& nid, std::uint32_t messages) {
   // Those that have done their work go with the next change.
-  (void)take_out(fail_nids_, old_fail_nids_, [&](const FailNid& entry) {
+  (void)remove_if(fail_nids_, old_fail_nids_, [&](const FailNid& entry) {
     const bool named = messages == 0 && (nid.is_any() || entry.nid == nid);
     return named || entry.left.load(std::memory_order_relaxed) == 0;
   });
@@ -111,8 +111,8 @@ Outcome<void> FaultTable::fail_nid(const Nid& nid, std::uint32_t messages) {
 }
 
 void FaultTable::close() {
-  (void)take_out(rules_, old_rules_, [](const FaultRule&) { return true; });
-  (void)take_out(fail_nids_, old_fail_nids_, [](const FailNid&) { return true; });
+  (void)remove_if(rules_, old_rules_, [](const FaultRule&) { return true; });
+  (void)remove_if(fail_nids_, old_fail_nids_, [](const FailNid&) { return true; });
   publish(true);
 }
 

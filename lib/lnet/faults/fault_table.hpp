@@ -83,8 +83,8 @@ class FaultTable {
   template <class T>
   void retire(std::unique_ptr<T> object, std::vector<Retired<T>>& to);
   template <class T, class Predicate>
-  std::size_t take_out(std::vector<std::unique_ptr<T>>& from, std::vector<Retired<T>>& to,
-                       Predicate&& wanted);
+  std::size_t remove_if(std::vector<std::unique_ptr<T>>& from, std::vector<Retired<T>>& to,
+                        Predicate&& wanted);
 
   Qsbr& qsbr_;
   Random random_;

@@ -128,7 +128,7 @@ class RouterBuffers {
   void begin_wait(BufferClass of);
   void end_wait(BufferClass of) { --pools_[of].waiting; }
   // Messages that came to wait since this was asked last, while the pool was scarce.
-  [[nodiscard]] std::uint32_t take_starved(BufferClass of) {
+  [[nodiscard]] std::uint32_t exchange_starved(BufferClass of) {
     return std::exchange(pools_[of].starved, 0);
   }
   [[nodiscard]] bool starves(BufferClass of) const {

@@ -94,7 +94,7 @@ void FaultGate::close(const Ni& ni) {
   }
 }
 
-void FaultGate::let_go(const PeerNi& peer_ni) {
+void FaultGate::release(const PeerNi& peer_ni) {
   for (Held& held : held_) {
     const bool sends = held.parcel->kind == ParcelKind::kMessage;
     if (sends && static_cast<const Message*>(held.parcel)->hop == &peer_ni) held.due = kAtOnce;

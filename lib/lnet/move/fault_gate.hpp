@@ -52,7 +52,7 @@ class FaultGate {
   // What would leave through this NI or came in there is dropped by next(), now.
   void close(const Ni& ni);
   // What would go to this peer NI goes on.
-  void let_go(const PeerNi& peer_ni);
+  void release(const PeerNi& peer_ni);
   [[nodiscard]] Instant next_deadline() const;
 
  private:

@@ -35,7 +35,7 @@ inline bool ForwardPaths::select(Receive& receive, PeerNi& destination, const On
   };
   forwarding.chosen_at = static_cast<std::uint8_t>(core_.hops_lost_seen);
   if (ahead.ni != nullptr) {
-    take_only_hop(ahead, local, core_.sequences);
+    use_only_hop(ahead, local, core_.sequences);
     return set_path(*ahead.ni, *ahead.next_hop, true);
   }
   if (Ni* const ni = only_way(destination, false, local, core_.sequences)) {
@@ -45,14 +45,15 @@ inline bool ForwardPaths::select(Receive& receive, PeerNi& destination, const On
       only.ni != nullptr) {
     return set_path(*only.ni, *only.next_hop, true);
   }
-  return compare(receive, destination, is_ill(destination) && may_use_any_nid(receive.header));
+  return compare(receive, destination,
+                 lacks_health(destination) && may_use_any_nid(receive.header));
 }
 
 bool ForwardPaths::compare(Receive& receive, PeerNi& destination, bool any_nid) {
   Forwarding& forwarding = receive.forwarding;
   const PathRequest request{.destination = &destination,
                             .forwarded = true,
-                            .takes_any_answer = any_nid,
+                            .accepts_any_nid = any_nid,
                             .response = is_answer(receive.header),
                             .memory_cpt = core_.cpt,
                             .distances = core_.shared.distances,
@@ -71,7 +72,7 @@ bool ForwardPaths::compare(Receive& receive, PeerNi& destination, bool any_nid) 
 bool ForwardPaths::may_use_any_nid(const MessageHeader& header) const {
   if (is_answer(header)) return false;
   const PeerNi* const known = core_.shared.directory->find(header.source);
-  return takes_any_answer(header.source, known, core_.local());
+  return accepts_any_nid(header.source, known, core_.local());
 }
 
 bool ForwardPaths::may_avoid(const PeerNi& hop, bool is_router, const MessageHeader& header) const {

@@ -50,7 +50,7 @@ class HopBuffers {
   // Message records that belong to messages with a buffer.
   [[nodiscard]] std::size_t promised() const { return promised_; }
   // Hot. A Message or Receive record is free again.
-  void record_came_home() {
+  void on_record_free() {
     if (wants_records_) [[unlikely]]
       look_for_records();
   }

@@ -40,7 +40,7 @@ void MessageEnds::release(Message& message) {
   message.enter(SendState::kFree);
   core_.messages.give(&message);
   sender_.originator.answer_waiting();
-  core_.forwarder.hops.record_came_home();
+  core_.forwarder.hops.on_record_free();
 }
 
 // Path selection avoids interfaces that have just lost health, if there are others. lustre-release

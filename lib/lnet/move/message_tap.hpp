@@ -48,9 +48,9 @@ class MessageTap {
  public:
   virtual ~MessageTap() = default;
   // Hot. On the shard's thread; must not block, and cannot change what becomes of the message.
-  virtual void saw(const TappedMessage& message) = 0;
-  // Hot where messages wait. The contract of saw() holds.
-  virtual void saw_wait(const TappedWait& /*wait*/) {}
+  virtual void on_message(const TappedMessage& message) = 0;
+  // Hot where messages wait. The contract of on_message() holds.
+  virtual void on_wait(const TappedWait& /*wait*/) {}
   // The shard's turn ends: readers may wait for its messages.
   virtual void end_turn() = 0;
   // Payloads have to be in memory: none is kept by its LND for the next hop.

@@ -56,12 +56,12 @@ void NiPort::show_sent(MessageTap& tap, std::span<Transmit* const> taken, Instan
   for (const Transmit* const transmit : taken) {
     const bool carries =
         transmit->header.type == MessageType::kPut || transmit->header.type == MessageType::kReply;
-    tap.saw({.header = transmit->header,
-             .way = TapWay::kSent,
-             .interface = ni_.nid,
-             .hop = transmit->next_hop->nid,
-             .payload = carries && !transmit->kept ? transmit->source : Payload{},
-             .when = now});
+    tap.on_message({.header = transmit->header,
+                    .way = TapWay::kSent,
+                    .interface = ni_.nid,
+                    .hop = transmit->next_hop->nid,
+                    .payload = carries && !transmit->kept ? transmit->source : Payload{},
+                    .when = now});
   }
 }
 
@@ -76,7 +76,7 @@ Message* NiPort::take_back() {
   return message;
 }
 
-void NiPort::tell_heard(Instant now) {
+void NiPort::publish_heard(Instant now) {
   heard_ = now;
   ni_.heard_ns.set(now.time_since_epoch().count());
 }

@@ -106,14 +106,14 @@ class NiPort final : public LndUpcalls {
   }
 
   // A message has come in.
-  void hear(Instant now) {
+  void note_arrival(Instant now) {
     if (now - heard_ >= kHeardStep) [[unlikely]]
-      tell_heard(now);
+      publish_heard(now);
   }
 
   // Records that name this port; it outlives them.
   void hold() { ++users_; }
-  void let_go() { --users_; }
+  void release() { --users_; }
 
   [[nodiscard]] bool idle() const;
   [[nodiscard]] Instant next_deadline() const;
@@ -144,7 +144,7 @@ class NiPort final : public LndUpcalls {
   // NIs are told no more often: their lines are read by all shards.
   static constexpr Duration kHeardStep = std::chrono::seconds(1);
 
-  void tell_heard(Instant now);
+  void publish_heard(Instant now);
   void show_sent(MessageTap& tap, std::span<Transmit* const> taken, Instant now) const;
 
   Ni& ni_;

@@ -20,13 +20,13 @@ void PeerNotices::on_header(NiPort& port, const RxOffer& offer) {
   const std::int64_t now_ns = core_.now.time_since_epoch().count();
   if (ni.pinged_ns.get() <= now_ns - kPingedStepNs) ni.pinged_ns.set(now_ns);
   if (ni.status.get() == kNiUp || ni.revived.exchange(true)) return;
-  core_.tell_of_ni();
+  core_.notify_ni_changed();
 }
 
 void PeerNotices::on_interface(Ni& ni, InterfaceState state) {
   ni.fatal.set(state == InterfaceState::kFatal);
   ni.lnd_down.set(state == InterfaceState::kDown);
-  core_.tell_of_ni();
+  core_.notify_ni_changed();
 }
 
 // Without discovery the NIDs of the gateway that work are not known: the fault may be that of our
@@ -81,16 +81,16 @@ void PeerNotices::on_down(NiPort& port, PeerNi& peer_ni) {
   if (is_gateway && has_better_ni(*peer, port.ni())) return;
   peer_ni.status.set(kNiDown);
   // Messages that wait for a gateway find another path after the coordinator has judged its routes.
-  if (!is_gateway) return core_.shared.tell_of_lost_hop();
-  mute_gateway(*peer, core_.routes());
-  core_.tell_of_gateway(kGatewayTold);
+  if (!is_gateway) return core_.shared.notify_hop_lost();
+  mark_gateway_down(*peer, core_.routes());
+  core_.notify_gateway(kGatewayTold);
 }
 
 void PeerNotices::on_alive(const NiPort& port, PeerNi& peer_ni, PeerNotice notice, Instant when) {
   note_reach(port, peer_ni, std::nullopt);
   if (when.time_since_epoch().count() < peer_ni.last_alive_ns.get()) return;
   peer_ni.last_alive_ns.set(when.time_since_epoch().count());
-  if (peer_ni.status.exchange(kNiUp) != kNiUp) core_.tell_of(peer_ni, kGatewayTold);
+  if (peer_ni.status.exchange(kNiUp) != kNiUp) core_.notify_if_gateway(peer_ni, kGatewayTold);
   if (notice == PeerNotice::kAliveAfterRestart) peer_ni.health.set(kHealthMax);
 }
 

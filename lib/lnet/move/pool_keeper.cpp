@@ -21,12 +21,12 @@ void PoolKeeper::look() {
     Watch& watch = watches_[each];
     if (starving[each] && !watch.starving) {
       watch.starving = true;
-      tell(each, What::kBegins);
+      post_note(each, What::kBegins);
     } else if (watch.starving && core_.now - watch.seen >= kQuiet) {
       watch.starving = false;
-      tell(each, What::kOver);
+      post_note(each, What::kOver);
     } else if (watch.starving && core_.now - watch.told >= kTellAgain) {
-      tell(each, What::kGoesOn);
+      post_note(each, What::kGoesOn);
     }
     if (watch.starving) core_.sweep_wanted = true;
   }
@@ -34,14 +34,14 @@ void PoolKeeper::look() {
 
 bool PoolKeeper::look_at(BufferClass of) {
   Watch& watch = watches_[of];
-  const std::uint32_t waited = core_.buffers.take_starved(of);
+  const std::uint32_t waited = core_.buffers.exchange_starved(of);
   if (waited == 0 && !core_.buffers.starves(of)) return false;
   watch.waited += waited;
   watch.seen = core_.now;
   return true;
 }
 
-void PoolKeeper::tell(BufferClass of, What what) {
+void PoolKeeper::post_note(BufferClass of, What what) {
   Watch& watch = watches_[of];
   StarvingNote note{.what = what,
                     .of = of,

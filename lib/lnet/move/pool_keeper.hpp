@@ -44,7 +44,7 @@ class PoolKeeper {
   // Once a second, while something waits or somebody starves.
   void look();
   // One reader, any thread. False: there is none.
-  [[nodiscard]] bool take_note(StarvingNote& note) { return notes_.pop(note); }
+  [[nodiscard]] bool pop_note(StarvingNote& note) { return notes_.pop(note); }
 
  private:
   struct Watch {
@@ -56,7 +56,7 @@ class PoolKeeper {
 
   // Whether it starves now.
   [[nodiscard]] bool look_at(BufferClass of);
-  void tell(BufferClass of, StarvingNote::What what);
+  void post_note(BufferClass of, StarvingNote::What what);
   void find_hop(StarvingNote& note);
 
   ShardCore& core_;

@@ -3,7 +3,7 @@
 
 namespace plnet::lnet {
 
-ReceiveShares::Verdict ReceiveShares::refuse(Receive& receive) {
+ReceiveShares::Verdict ReceiveShares::hold_or_drop(Receive& receive) {
   ReceiveShare& share = receive.peer->share;
   if (share.stalled) return Verdict::kDrop;
   if (share.waiting.empty()) share.moved = room_.now;
@@ -14,14 +14,14 @@ ReceiveShares::Verdict ReceiveShares::refuse(Receive& receive) {
   return Verdict::kWait;
 }
 
-void ReceiveShares::moves_on(PeerPort& peer) {
+void ReceiveShares::on_record_returned(PeerPort& peer) {
   peer.share.moved = room_.now;
   peer.share.stalled = false;
-  if (!is_over(peer.share)) let_in(peer);
+  if (!is_over(peer.share)) resume_waiting(peer);
 }
 
 // All of them, one for each connection: who comes too late waits again.
-void ReceiveShares::let_in(PeerPort& peer) {
+void ReceiveShares::resume_waiting(PeerPort& peer) {
   while (Receive* const receive = peer.share.waiting.pop_front()) {
     room_.waits.end(*receive);
     receive->step = ParcelStep::kWaitOver;
@@ -51,7 +51,7 @@ void ReceiveShares::sweep() {
     PeerPort& peer = *receive.peer;
     if (room_.now - peer.share.moved < kShareStall) return;
     peer.share.stalled = true;
-    let_in(peer);
+    resume_waiting(peer);
   });
 }
 

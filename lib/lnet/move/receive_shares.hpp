@@ -48,7 +48,7 @@ class ReceiveShares {
     if (type != MessageType::kPut && type != MessageType::kGet) return Verdict::kGoOn;
     ReceiveShare& share = receive.peer->share;
     if (is_over(share)) [[unlikely]]
-      return refuse(receive);
+      return hold_or_drop(receive);
     ++share.used;
     receive.charged = receive.peer;
     return Verdict::kGoOn;
@@ -59,7 +59,7 @@ class ReceiveShares {
     if (peer == nullptr) return;
     --peer->share.used;
     if (!peer->share.waiting.empty() || peer->share.stalled) [[unlikely]]
-      moves_on(*peer);
+      on_record_returned(*peer);
   }
 
   // Its connection or its link has gone. True: it waited here, and is the caller's.
@@ -74,9 +74,9 @@ class ReceiveShares {
     return share.used >= kReceivesAlways &&
            share.used * kReceivesOfFree >= room_.receives.free_count();
   }
-  [[nodiscard]] Verdict refuse(Receive& receive);
-  void moves_on(PeerPort& peer);
-  void let_in(PeerPort& peer);
+  [[nodiscard]] Verdict hold_or_drop(Receive& receive);
+  void on_record_returned(PeerPort& peer);
+  void resume_waiting(PeerPort& peer);
 
   const Room room_;
 };

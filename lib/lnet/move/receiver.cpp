@@ -15,7 +15,7 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
   const HeaderRuling ruling = rule_on_header(offer, port.ni(), core_.local(), routes);
   if (routes) notices.on_header(port, offer);
   if (ruling.verdict != HeaderVerdict::kReject && ruling.cause != Cause::kDroppedNid) {
-    core_.load.saw(offer.header, port.ni().net, core_.now);
+    core_.load.count_arrival(offer.header, port.ni().net, core_.now);
   }
   const bool forward = ruling.verdict == HeaderVerdict::kForward;
   if (!forward && ruling.verdict != HeaderVerdict::kForUs) return refuse(port, offer, ruling);
@@ -37,7 +37,7 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
 }
 
 inline RxDecision Receiver::begin_receive(NiPort& port, const RxOffer& offer, Receive& receive) {
-  RxDecision decision = meet_sender(receive, offer.header);
+  RxDecision decision = find_sender(receive, offer.header);
   if (decision.verdict == RxVerdict::kPark) {
     decision.link = offer.link;
   } else if (decision.verdict == RxVerdict::kReceive) {
@@ -84,14 +84,14 @@ inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
     PLNET_CHECK(receive->link->ni == port.ni().number, "an LND offers its own links");
   }
   port.hold();
-  port.hear(core_.now);
+  port.note_arrival(core_.now);
   port.remember(*receive);
   core_.message_begins();
   return receive;
 }
 
 // The sender gets a peer NI if it has none yet, and the LND a link to it.
-inline RxDecision Receiver::meet_sender(Receive& receive, const MessageHeader& header) {
+inline RxDecision Receiver::find_sender(Receive& receive, const MessageHeader& header) {
   if (receive.link == nullptr && !receive.port->ni().nid.is_loopback()) {
     if (receive.port->closing()) {  // its LND releases links and must not get a new one
       receive.cause = Cause::kDroppedShutdown;
@@ -126,7 +126,7 @@ inline RxDecision Receiver::begin(Receive& receive, const MessageHeader& header)
     source->last_alive_ns.set(core_.now.time_since_epoch().count());
     if (source->status.get() != kNiUp) [[unlikely]] {
       source->status.set(kNiUp);
-      core_.tell_of(*source, kGatewayHeard);
+      core_.notify_if_gateway(*source, kGatewayHeard);
     }
     if (receive.forwarded) {
       source = nullptr;  // the initiator of a forwarded message does not matter
@@ -240,7 +240,7 @@ void Receiver::wait_over(Receive& receive) {
     return settle(receive, [&] { return core_.drop(receive, receive.cause); });
   }
   settle(receive, [&] {
-    if (receive.link == nullptr) return meet_sender(receive, receive.header);
+    if (receive.link == nullptr) return find_sender(receive, receive.header);
     if (receive.forwarded) return core_.forwarder.admit(receive, receive.header);
     return take_share(receive, receive.header);
   });
@@ -252,7 +252,7 @@ void Receiver::delay_over(Receive& receive, bool dropped) {
   if (!dropped) {
     return settle(receive, [&] {
       // The link of a forwarded message's sender may be gone.
-      if (receive.forwarded && receive.peer == nullptr) return meet_sender(receive, receive.header);
+      if (receive.forwarded && receive.peer == nullptr) return find_sender(receive, receive.header);
       if (receive.forwarded) return core_.forwarder.admit(receive, receive.header);
       return search.find(receive, receive.header);
     });
@@ -291,13 +291,13 @@ void Receiver::show(MessageTap& tap, const Receive& receive) const {
   } else if (receive.status && receive.forwarded && receive.forwarding.keeper == nullptr) {
     payload = core_.buffers.payload(receive.forwarding.buffer, receive.header.payload_length);
   }
-  tap.saw({.header = receive.header,
-           .way = receive.status ? TapWay::kReceived : TapWay::kDropped,
-           .cause = Cause::kReceiveFailed,
-           .interface = receive.port->ni().nid,
-           .hop = receive.from,
-           .payload = payload,
-           .when = core_.now});
+  tap.on_message({.header = receive.header,
+                  .way = receive.status ? TapWay::kReceived : TapWay::kDropped,
+                  .cause = Cause::kReceiveFailed,
+                  .interface = receive.port->ni().nid,
+                  .hop = receive.from,
+                  .payload = payload,
+                  .when = core_.now});
 }
 
 inline void Receiver::count(Receive& receive, Health health) {

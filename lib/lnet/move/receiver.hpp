@@ -61,7 +61,7 @@ class Receiver {
   // expects it and not copied. `header` is the record's own or the offered one: the record was just
   // written, and reading it back at once would stall.
   [[nodiscard]] RxDecision begin_receive(NiPort& port, const RxOffer& offer, Receive& receive);
-  [[nodiscard]] RxDecision meet_sender(Receive& receive, const MessageHeader& header);
+  [[nodiscard]] RxDecision find_sender(Receive& receive, const MessageHeader& header);
   [[nodiscard]] RxDecision begin(Receive& receive, const MessageHeader& header);
   [[nodiscard]] RxDecision take_share(Receive& receive, const MessageHeader& header);
 
@@ -78,11 +78,11 @@ class Receiver {
   void give_back(Receive& receive) {
     if (receive.forwarded) core_.forwarder.give_back(receive);
     receive.enter(ReceiveState::kFree);
-    receive.port->let_go();
+    receive.port->release();
     core_.shares.give_back(receive);
     core_.message_ends();
     core_.receives.give(&receive);
-    core_.forwarder.hops.record_came_home();
+    core_.forwarder.hops.on_record_free();
   }
 
   ShardCore& core_;

@@ -20,7 +20,7 @@ void Releaser::deliver(Errand& errand) {
   if (errand.step == ParcelStep::kErrandDone) return done_->released(errand);
   switch (errand.phase) {
     case Phase::kFlush:
-      core_.faults.let_go(*errand.peer_ni);
+      core_.faults.release(*errand.peer_ni);
       errand.phase = Phase::kAtHome;
       return core_.post(errand, home, ParcelStep::kErrand);
     case Phase::kAtHome:

@@ -65,7 +65,7 @@ void SendVerdicts::drop_for_hop(Message& message) {
   count_drop(message, Cause::kTxHopDown);
   end_with(message, Errc::kNoRoute, Health::kRemoteDropped);
   core_.judge_sent(*message.ni, message);
-  (void)core_.want_back(*message.hop);
+  (void)core_.request_recovery(*message.hop);
 }
 
 // The originator of the message chooses another path.

@@ -118,28 +118,29 @@ ShardCore::Ways ShardCore::ways_to(NetId net, const PeerNi& hop, NetId from) con
 void ShardCore::judge_down(Ni& ni, PeerNi& hop) {
   MessageEnd end{.health = Health::kRemoteDropped, .failed = true, .sent = true};
   (void)judge(end, ni, hop);
-  (void)want_back(hop);
+  (void)request_recovery(hop);
 }
 
-void ShardCore::want_well(PeerNi& ni) {
+void ShardCore::request_recovery_if_needed(PeerNi& ni) {
   const Peer* const peer = ni.peer.load(std::memory_order_acquire);
-  want_well(ni, peer != nullptr && (!peer->single.get() || routes().is_gateway(*peer)));
+  request_recovery_if_needed(
+      ni, peer != nullptr && (!peer->single.get() || routes().is_gateway(*peer)));
 }
 
 // No message goes there that would ask again, so what finds no room is found by a look at all.
-void ShardCore::want_well(PeerNi& ni, bool rivals) {
-  if (!wants_recovery(ni, rivals, shared.parameters)) return;
-  if (!want_back(ni)) shared.some_ill.store(true, std::memory_order_release);
+void ShardCore::request_recovery_if_needed(PeerNi& ni, bool rivals) {
+  if (!needs_recovery(ni, rivals, shared.parameters)) return;
+  if (!request_recovery(ni)) shared.recovery_overflow.store(true, std::memory_order_release);
 }
 
 // Once a second for each is enough: as often as it would be pinged at most.
-bool ShardCore::want_back(PeerNi& hop) {
+bool ShardCore::request_recovery(PeerNi& hop) {
   const auto second = static_cast<std::uint16_t>(  // 0 is none
       now.time_since_epoch() / std::chrono::seconds(1) % UINT16_MAX + 1);
-  if (hop.wanted_back_s.get() == second) return true;
-  if (!wanted_back->push(hop.nid)) return false;
-  hop.wanted_back_s.set(second);
-  if (!shared.hops_wanted.exchange(true, std::memory_order_release))
+  if (hop.recovery_requested_s.get() == second) return true;
+  if (!recovery_requests->push(hop.nid)) return false;
+  hop.recovery_requested_s.set(second);
+  if (!shared.recovery_requested.exchange(true, std::memory_order_release))
     shared.doorbells[shared.coordinator]->ring();
   return true;
 }
@@ -163,13 +164,14 @@ HealthVerdict ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
       std::min(static_cast<std::uint32_t>(shared.parameters.retry_count.get()), kRetriesMax);
   const HealthVerdict verdict = lnet::judge(end);
   const std::int32_t step = shared.parameters.health_sensitivity.get();
-  if (change(ni.health, verdict.local, step)) tell_of_ni();
+  if (change(ni.health, verdict.local, step)) notify_ni_changed();
   (void)change(peer_ni.health, verdict.peer, step);
-  if (verdict.recover_peer) want_well(peer_ni, end.peer_is_router || end.peer_nis > 1);
+  if (verdict.recover_peer)
+    request_recovery_if_needed(peer_ni, end.peer_is_router || end.peer_nis > 1);
   return verdict;
 }
 
-void ShardCore::tell_of_ni() const {
+void ShardCore::notify_ni_changed() const {
   shared.ni_changed.store(true, std::memory_order_release);
   shared.doorbells[shared.coordinator]->ring();
 }

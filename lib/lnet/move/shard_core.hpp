@@ -86,10 +86,10 @@ struct NodeShared {
   std::atomic<bool> ni_changed{false};
   // A gateway, or a peer NI of one, was found up or down: how (GatewayNews).
   std::atomic<std::uint32_t> gateways_changed{0};
-  // Some shard has something in ShardCore::wanted_back.
-  std::atomic<bool> hops_wanted{false};
-  // Some peer NI is not well that is in no ShardCore::wanted_back, which was full.
-  std::atomic<bool> some_ill{false};
+  // Some shard has something in ShardCore::recovery_requests.
+  std::atomic<bool> recovery_requested{false};
+  // Some peer NI is not well that is in no ShardCore::recovery_requests, which was full.
+  std::atomic<bool> recovery_overflow{false};
   // By home: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};
@@ -98,7 +98,7 @@ struct NodeShared {
 
   // The status of some peer NI has become down, or some route cannot be used any more: every shard
   // looks at what it has to send there, which has another way or none.
-  void tell_of_lost_hop() {
+  void notify_hop_lost() {
     if (!parameters.routes()) return;
     hops_lost.fetch_add(1, std::memory_order_release);
     for (Doorbell* const doorbell : doorbells)
@@ -134,9 +134,9 @@ struct ShardCore {
   WaitQueue<Receive> decided;
   // Peer NIs that are not well, or down and were to be forwarded to: the coordinator pings them.
   // Those that find no room are told of with the next message.
-  static constexpr std::size_t kWantedBackMax = 64;
-  const std::unique_ptr<SpscRing<Nid>> wanted_back =
-      std::make_unique<SpscRing<Nid>>(kWantedBackMax);
+  static constexpr std::size_t kRecoveryRequestsMax = 64;
+  const std::unique_ptr<SpscRing<Nid>> recovery_requests =
+      std::make_unique<SpscRing<Nid>>(kRecoveryRequestsMax);
   // Complaints about messages that arrived on this shard.
   const std::unique_ptr<PeerComplaints> complaints = std::make_unique<PeerComplaints>();
   const std::unique_ptr<ReachBook> reach = std::make_unique<ReachBook>();
@@ -198,11 +198,11 @@ struct ShardCore {
   void post(Parcel& parcel, ShardId to, ParcelStep step);
 
   // Its status has changed: routes may depend on it.
-  void tell_of(const PeerNi& changed, GatewayNews news) {
+  void notify_if_gateway(const PeerNi& changed, GatewayNews news) {
     const Peer* const peer = changed.peer.load(std::memory_order_acquire);
-    if (peer != nullptr && routes().is_gateway(*peer)) tell_of_gateway(news);
+    if (peer != nullptr && routes().is_gateway(*peer)) notify_gateway(news);
   }
-  void tell_of_gateway(GatewayNews news) {
+  void notify_gateway(GatewayNews news) {
     shared.gateways_changed.fetch_or(news, std::memory_order_release);
     shared.doorbells[shared.coordinator]->ring();
   }
@@ -229,7 +229,7 @@ struct ShardCore {
   void show_drop(const MessageHeader& header, Cause cause, const Nid& interface,
                  const Nid& hop) const {
     if (MessageTap* const listener = tap()) [[unlikely]]
-      listener->saw({header, TapWay::kDropped, cause, interface, hop, {}, now});
+      listener->on_message({header, TapWay::kDropped, cause, interface, hop, {}, now});
   }
   void tap_drop(const Receive& receive, Cause cause) {
     tap_drop(receive.header, cause, receive.port->ni().nid, receive.from);
@@ -281,9 +281,9 @@ struct ShardCore {
   void judge_down(Ni& ni, PeerNi& hop);
   // It is to be found out when it is well again, or back: a forwarded message was refused for it,
   // or it is not at its full health. False: there is no room to say so now.
-  bool want_back(PeerNi& hop);
+  bool request_recovery(PeerNi& hop);
   // It has less health than it could have.
-  void want_well(PeerNi& ni);
+  void request_recovery_if_needed(PeerNi& ni);
 
   // What the end of a message says about the two interfaces that it used, and whether it is sent
   // again. Nothing happens to those that are well and do well: that is nearly always.
@@ -297,12 +297,12 @@ struct ShardCore {
     if (!well) judge_received_slowly(ni, peer_ni, status, health);
   }
   // Something about an NI is for the coordinator to tell peers.
-  void tell_of_ni() const;
+  void notify_ni_changed() const;
 
  private:
   [[nodiscard]] bool may_go_again(const Message& message) const;
   [[nodiscard]] bool has_other_way(const Message& message) const;
-  void want_well(PeerNi& ni, bool rivals);
+  void request_recovery_if_needed(PeerNi& ni, bool rivals);
   void judge_sent_slowly(Ni& ni, Message& message);
   void judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health);
   HealthVerdict judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni);

@@ -22,7 +22,7 @@ std::optional<Cause> SourceRules::refuse(const Receive& receive, const Nid& sour
   if (named != nullptr &&
       named->peer.load(std::memory_order_acquire) == sender.peer.load(std::memory_order_acquire))
     return std::nullopt;
-  core_.complaints->tell(sender.nid, "dropped_foreign_source");
+  core_.complaints->add(sender.nid, "dropped_foreign_source");
   return Cause::kDroppedForeignSource;
 }
 
@@ -55,7 +55,7 @@ void SourceRules::revive(Peer& gateway, NetId net) const {
                  {.net = net,
                   .discovery_disabled = undiscovered,
                   .avoid_asym_router_failure = parameters.avoid_asym_router_failure.get() != 0});
-  core_.tell_of_gateway(kGatewayHeard);
+  core_.notify_gateway(kGatewayHeard);
 }
 
 }  // namespace plnet::lnet

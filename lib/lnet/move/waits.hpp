@@ -26,14 +26,14 @@ class Waits {
     receive.waits_since = now_;
     count_begin(wait_of(state));
     if (MessageTap* const tap = tap_.get()) [[unlikely]]
-      tap->saw_wait({.header = receive.header, .wait = wait_of(state), .when = now_});
+      tap->on_wait({.header = receive.header, .wait = wait_of(state), .when = now_});
   }
   void begin(Message& message, SendState state) {
     message.enter(state);
     message.since.set(now_);
     count_begin(wait_of(state));
     if (MessageTap* const tap = tap_.get()) [[unlikely]]
-      tap->saw_wait({.header = shown(message), .wait = wait_of(state), .when = now_});
+      tap->on_wait({.header = shown(message), .wait = wait_of(state), .when = now_});
   }
   // The wait of the message is over, with any result.
   void end(Receive& receive) {
@@ -42,7 +42,7 @@ class Waits {
     count_end(wait, waited);
     receive.enter(ReceiveState::kResumed);
     if (MessageTap* const tap = tap_.get()) [[unlikely]]
-      tap->saw_wait(
+      tap->on_wait(
           {.header = receive.header, .wait = wait, .over = true, .waited = waited, .when = now_});
   }
   void end(Message& message) {
@@ -51,7 +51,7 @@ class Waits {
     count_end(wait, waited);
     message.enter(SendState::kResumed);
     if (MessageTap* const tap = tap_.get()) [[unlikely]]
-      tap->saw_wait(
+      tap->on_wait(
           {.header = shown(message), .wait = wait, .over = true, .waited = waited, .when = now_});
   }
 

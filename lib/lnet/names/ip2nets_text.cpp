@@ -19,7 +19,7 @@ Outcome<Ip2NetsRule> parse_rule(const TextPart& entry, unsigned cpt_count) {
   for (NetworkEntry& network : *networks) {
     const auto same = [&](const auto& other) { return other.net == network.spec.net; };
     if (std::ranges::any_of(rule.networks, same)) {
-      return network.where.complain("network " + text_of_net(network.spec.net) +
+      return network.where.error_at("network " + text_of_net(network.spec.net) +
                                     " stands twice in one rule");
     }
     rule.networks.push_back(std::move(network.spec));

@@ -56,7 +56,7 @@ class NetworksReader {
   Outcome<std::vector<std::uint16_t>> read_cpts() {
     if (!next_is('[')) return std::vector<std::uint16_t>{};
     const std::size_t close = part_.find(']', at_);
-    if (close == std::string_view::npos) return here().complain("this \"[\" has no \"]\"");
+    if (close == std::string_view::npos) return here().error_at("this \"[\" has no \"]\"");
     const TextPart text = part_.sub(at_, close + 1 - at_);
     at_ = close + 1;
     const auto list = parse_number_list(text, cpt_count_ - 1, "a CPT");
@@ -87,12 +87,12 @@ class NetworksReader {
       if (!interface) return std::unexpected(std::move(interface.error()));
       const auto same = [&](const auto& other) { return other.name == interface->name; };
       if (std::ranges::any_of(interfaces, same)) {
-        return here().complain("interface " + interface->name + " is listed twice");
+        return here().error_at("interface " + interface->name + " is listed twice");
       }
       interfaces.push_back(std::move(*interface));
     } while (take(','));
     if (take(')')) return interfaces;
-    if (at_end()) return open.complain("this \"(\" has no \")\"");
+    if (at_end()) return open.error_at("this \"(\" has no \")\"");
     return here().expected("\",\" or \")\" after an interface");
   }
 
@@ -170,7 +170,7 @@ Outcome<std::vector<NetworkSpec>> parse_networks(std::string_view text, unsigned
   for (const NetworkEntry& entry : *entries) {
     const std::string* twice = add_network(entry.spec, networks);
     if (twice == nullptr) continue;
-    return entry.where.complain((twice->empty() ? "the default interface" : "interface " + *twice) +
+    return entry.where.error_at((twice->empty() ? "the default interface" : "interface " + *twice) +
                                     " is on this network already",
                                 0, Errc::kExists);
   }

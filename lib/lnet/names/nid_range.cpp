@@ -53,7 +53,7 @@ Outcome<NidRangeList> NidRangeList::parse(std::string_view text) {
   if (parts.empty()) return whole.expected("a NID range such as 10.0.0.[1-8]@tcp");
   NidRangeList list;
   for (const TextPart& part : parts) {
-    if (list.ranges_.size() == kRangesMax) return part.complain("more than 512 NID ranges");
+    if (list.ranges_.size() == kRangesMax) return part.error_at("more than 512 NID ranges");
     auto range = parse_nid_range(part);
     if (!range) return std::unexpected(std::move(range.error()));
     list.ranges_.push_back(std::move(*range));

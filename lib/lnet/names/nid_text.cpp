@@ -146,7 +146,7 @@ Outcome<NetId> parse_net(const TextPart& part) {
   const TextPart digits = part.sub(info->name.size());
   if (digits.empty()) return make_net(info->type);
   if (info->type == NetType::kLoopback) {
-    return digits.complain("the loopback network \"lo\" takes no number");
+    return digits.error_at("the loopback network \"lo\" takes no number");
   }
   const auto number = whole_number<std::uint16_t>(digits.text());
   if (!number) {

@@ -52,13 +52,13 @@ Outcome<NumberRange> parse_range(const TextPart& untrimmed, const Limits& limits
   const auto high = parse_number(rest.sub(0, slash), limits);
   if (!high) return std::unexpected(high.error());
   range.high = *high;
-  if (range.high < range.low) return part.complain("the range runs downwards");
+  if (range.high < range.low) return part.error_at("the range runs downwards");
   if (slash == std::string_view::npos) return range;
 
   const TextPart stride_part = rest.sub(slash + 1);
   const auto stride = parse_number(stride_part, limits);
   if (!stride) return std::unexpected(stride.error());
-  if (*stride == 0) return stride_part.complain("a stride of 0 leads nowhere");
+  if (*stride == 0) return stride_part.error_at("a stride of 0 leads nowhere");
   if (range.low != range.high) range.stride = *stride;
   return range;
 }
@@ -111,10 +111,10 @@ Outcome<NumberList> parse_number_list(const TextPart& untrimmed, std::uint32_t m
     list.ranges.push_back({.low = *number, .high = *number, .stride = 1});
     return list;
   }
-  if (!part.text().ends_with(']')) return part.complain("this \"[\" is not closed by a \"]\"");
+  if (!part.text().ends_with(']')) return part.error_at("this \"[\" is not closed by a \"]\"");
   for (const TextPart& item : part.sub(1, part.size() - 2).split(',')) {
     if (list.ranges.size() == NumberList::kRangesMax) {
-      return item.complain("more than 256 ranges in one list");
+      return item.error_at("more than 256 ranges in one list");
     }
     const auto range = parse_range(item, limits);
     if (!range) return std::unexpected(range.error());

@@ -34,11 +34,11 @@ Outcome<void> add_item(const TextPart& item, Choices& choices) {
     stride = whole_number<std::uint32_t>(item.text().substr(slash + 1)).value_or(0);
   }
   if (!low || !high || stride == 0) return item.expected("a range: LOW-HIGH or LOW-HIGH/STRIDE");
-  if (*high < *low) return item.complain("the range runs downwards");
+  if (*high < *low) return item.error_at("the range runs downwards");
   if ((*high - *low) % stride != 0) {
-    return item.complain("the stride does not lead from the first to the last number");
+    return item.error_at("the stride does not lead from the first to the last number");
   }
-  if ((*high - *low) / stride >= kRoutesMax) return item.complain("more than 4096 numbers");
+  if ((*high - *low) / stride >= kRoutesMax) return item.error_at("more than 4096 numbers");
   for (std::uint64_t value = *low; value <= *high; value += stride)
     choices.push_back(std::to_string(value));
   return {};
@@ -50,19 +50,19 @@ Outcome<Choices> expand(const TextPart& word, unsigned brackets_left = kBrackets
   if (open == std::string_view::npos) return Choices{std::string(word.text())};
   const std::size_t close = word.find(']', open);
   if (close == std::string_view::npos) {
-    return word.complain("this \"[\" has no \"]\"", open);
+    return word.error_at("this \"[\" has no \"]\"", open);
   }
-  if (brackets_left == 0) return word.complain("more than 8 pairs of brackets in one word", open);
+  if (brackets_left == 0) return word.error_at("more than 8 pairs of brackets in one word", open);
   Choices heads;
   for (const TextPart& item : word.sub(open + 1, close - open - 1).split(',')) {
     const auto added = add_item(item, heads);
     if (!added) return std::unexpected(added.error());
-    if (heads.size() > kRoutesMax) return item.complain("more than 4096 choices in brackets");
+    if (heads.size() > kRoutesMax) return item.error_at("more than 4096 choices in brackets");
   }
   const auto tails = expand(word.sub(close + 1), brackets_left - 1);
   if (!tails) return tails;
   if (heads.size() * tails->size() > kRoutesMax) {
-    return word.complain("the brackets stand for more than 4096 texts");
+    return word.error_at("the brackets stand for more than 4096 texts");
   }
   Choices all;
   all.reserve(heads.size() * tails->size());
@@ -80,10 +80,10 @@ Outcome<Choices> expand(const TextPart& word, unsigned brackets_left = kBrackets
 }
 
 // The error is about `text`, which `word` stands for.
-std::unexpected<Error> complain_expanded(const TextPart& word, const std::string& text,
+std::unexpected<Error> error_at_expanded(const TextPart& word, const std::string& text,
                                          const Error& error) {
-  if (text == word.text()) return word.complain(error.what);
-  return word.complain("this stands for \"" + text + "\": " + error.what);
+  if (text == word.text()) return word.error_at(error.what);
+  return word.error_at("this stands for \"" + text + "\": " + error.what);
 }
 
 struct GatewayAtHop {
@@ -103,8 +103,8 @@ Outcome<GatewayAtHop> parse_gateway(const TextPart& word, const std::string& tex
     gateway.priority = *priority;
   }
   const auto nid = parse_nid(std::string_view(text).substr(0, colon));
-  if (!nid) return complain_expanded(word, text, nid.error());
-  if (nid->is_loopback()) return word.complain("the loopback NID is no gateway");
+  if (!nid) return error_at_expanded(word, text, nid.error());
+  if (nid->is_loopback()) return word.error_at("the loopback NID is no gateway");
   gateway.nid = *nid;
   return gateway;
 }
@@ -115,8 +115,8 @@ Outcome<std::vector<NetId>> parse_nets(const TextPart& word) {
   std::vector<NetId> nets;
   for (const std::string& text : *texts) {
     const auto net = parse_net(text);
-    if (!net) return complain_expanded(word, text, net.error());
-    if (*net == make_net(NetType::kLoopback)) return word.complain("no route leads to \"lo\"");
+    if (!net) return error_at_expanded(word, text, net.error());
+    if (*net == make_net(NetType::kLoopback)) return word.error_at("no route leads to \"lo\"");
     nets.push_back(*net);
   }
   return nets;
@@ -149,7 +149,7 @@ Outcome<void> parse_entry(const TextPart& entry, std::vector<RouteSpec>& routes)
       gateways.push_back(*gateway);
     }
     if (gateways.size() * nets->size() + routes.size() > kRoutesMax) {
-      return entry.complain("more than 4096 routes");
+      return entry.error_at("more than 4096 routes");
     }
   }
   for (const NetId net : *nets) {

@@ -97,7 +97,7 @@ std::vector<TextPart> split_entries(const TextPart& whole) {
   return entries;
 }
 
-std::unexpected<Error> TextPart::complain(std::string_view what, std::size_t at, Errc code) const {
+std::unexpected<Error> TextPart::error_at(std::string_view what, std::size_t at, Errc code) const {
   const auto offset = static_cast<std::size_t>(text_.data() - whole_.data()) + at;
   PLNET_CHECK(offset <= whole_.size(), "an error lies within the text");
   const std::string_view before = whole_.substr(0, offset);

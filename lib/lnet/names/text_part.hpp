@@ -38,9 +38,9 @@ class TextPart {
 
   // "column 5 of "1.2.3@tcp": expected …". The position is `at` letters into this part.
   [[nodiscard]] std::unexpected<Error> expected(std::string_view what, std::size_t at = 0) const {
-    return complain("expected " + std::string(what), at);
+    return error_at("expected " + std::string(what), at);
   }
-  [[nodiscard]] std::unexpected<Error> complain(std::string_view what, std::size_t at = 0,
+  [[nodiscard]] std::unexpected<Error> error_at(std::string_view what, std::size_t at = 0,
                                                 Errc code = Errc::kInvalid) const;
 
  private:

@@ -21,7 +21,7 @@ Outcome<UdspRange> UdspRange::parse(std::string_view text) {
   const TextPart numbers = net.sub(info->name.size());
   if (!numbers.empty()) {
     if (info->type == NetType::kLoopback) {
-      return numbers.complain("the loopback network \"lo\" takes no number");
+      return numbers.error_at("the loopback network \"lo\" takes no number");
     }
     auto list = parse_number_list(numbers, UINT16_MAX, "a network number");
     if (!list) return std::unexpected(std::move(list.error()));

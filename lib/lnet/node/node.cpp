@@ -365,17 +365,17 @@ unsigned Node::coordinate(Instant now) {
     coordinator_->gateway_checks().look_again(
         shared_.gateways_changed.exchange(0, std::memory_order_acquire));
   }
-  if (shared_.hops_wanted.load(std::memory_order_relaxed) &&
-      shared_.hops_wanted.exchange(false, std::memory_order_acquire)) {
+  if (shared_.recovery_requested.load(std::memory_order_relaxed) &&
+      shared_.recovery_requested.exchange(false, std::memory_order_acquire)) {
     Nid hop;
     for (const auto& shard : shards_) {
-      while (shard->core().wanted_back->pop(hop))
-        coordinator_->want_back(hop);
+      while (shard->core().recovery_requests->pop(hop))
+        coordinator_->request_recovery(hop);
     }
   }
-  if (shared_.some_ill.load(std::memory_order_relaxed) &&
-      shared_.some_ill.exchange(false, std::memory_order_acquire)) {
-    coordinator_->want_all_well();
+  if (shared_.recovery_overflow.load(std::memory_order_relaxed) &&
+      shared_.recovery_overflow.exchange(false, std::memory_order_acquire)) {
+    coordinator_->request_all_recoveries();
   }
   unsigned work = coordinator_->step(now);
   while (!to_release_.empty()) {

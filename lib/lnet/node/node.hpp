@@ -113,7 +113,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   void release_peer_ni(PeerNi& ni) override;
   void release_ni(Ni& ni) override;
   void end_pushes() override;
-  void hop_lost() override { shared_.tell_of_lost_hop(); }
+  void hop_lost() override { shared_.notify_hop_lost(); }
   [[nodiscard]] RoutedLoad routed_load() const override;
   void count_unsent(Instant since) override;
   void publish_faults(const FaultView* view) override;

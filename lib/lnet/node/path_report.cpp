@@ -50,7 +50,7 @@ class Notes final : public PathTrace {
   }
   void excluded(const Route& route, Exclusion why) override {
     std::string words(text_of(why));
-    if (why == Exclusion::kRouteDown) words += words_of_trouble(route);
+    if (why == Exclusion::kRouteDown) words += text_of_trouble(route);
     notes_.push_back({"route", name_of(route), std::move(words), std::nullopt});
   }
 
@@ -60,7 +60,7 @@ class Notes final : public PathTrace {
     notes_.push_back({kind, name_of(loser), std::string(text_of(by)), name_of(winner)});
   }
   // Routes may have come and gone since the coordinator was asked.
-  [[nodiscard]] std::string words_of_trouble(const Route& route) const {
+  [[nodiscard]] std::string text_of_trouble(const Route& route) const {
     if (troubles_ == nullptr || route.number >= troubles_->size()) return {};
     const RouteTrouble& trouble = (*troubles_)[route.number];
     if (trouble.route.net != route.spec.net || trouble.route.gateway != route.spec.gateway)
@@ -228,7 +228,7 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
   report.known = known != nullptr;
   PathRequest request{.destination = known != nullptr ? known : &stranger.ni(),
                       .forwarded = report.forwarded,
-                      .takes_any_answer = takes_any_answer(source, views.from, views.local),
+                      .accepts_any_nid = accepts_any_nid(source, views.from, views.local),
                       .memory_cpt = views.cpt,
                       .distances = views.distances,
                       .device_priorities = {}};
@@ -242,8 +242,8 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
   } else {
     report.step = std::unexpected(path.error());
   }
-  if (report.forwarded && path && request.takes_any_answer) {
-    request.takes_any_answer = false;
+  if (report.forwarded && path && request.accepts_any_nid) {
+    request.accepts_any_nid = false;
     request.response = true;
     std::vector<PathAlternative> untold;
     Notes aside(untold, views.troubles);

@@ -282,7 +282,7 @@ void Shard::on_response_timeout(const ResponseTimeout& timeout) {
   PeerNi* const peer_ni = node_.directory->find(timeout.next_hop.nid);
   if (peer_ni == nullptr) return;
   (void)peer_ni->health.lower(node_.parameters.health_sensitivity.get());
-  core_.want_well(*peer_ni);
+  core_.request_recovery_if_needed(*peer_ni);
 }
 
 bool Shard::is_down(const Nid& ours, const Nid& theirs) const {

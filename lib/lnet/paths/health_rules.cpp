@@ -91,7 +91,7 @@ HealthVerdict judge(const MessageEnd& end) {
   return verdict;
 }
 
-bool wants_recovery(const PeerNi& ni, bool rivals, const Parameters& parameters) {
+bool needs_recovery(const PeerNi& ni, bool rivals, const Parameters& parameters) {
   const bool decides = rivals && parameters.health_sensitivity.get() > 0;
   const bool is_direct = ni.tx_credits_max.get() > 0;
   return decides && is_direct && ni.health.get() != kHealthMax &&

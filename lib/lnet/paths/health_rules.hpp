@@ -72,7 +72,7 @@ struct HealthVerdict {
 // Whether pings are to bring it back to its full health: not where health decides nothing, since it
 // has no `rivals` (others of its peer, or other gateways), no network of ours is its, or the
 // sensitivity is 0; nor if it was never heard of.
-[[nodiscard]] bool wants_recovery(const PeerNi& ni, bool rivals, const Parameters& parameters);
+[[nodiscard]] bool needs_recovery(const PeerNi& ni, bool rivals, const Parameters& parameters);
 
 // Of a message for which there is no path: lustre-release lnet/lnet/lib-move.c: lnet_send().
 [[nodiscard]] Health health_of_no_path(Errc code);

@@ -22,7 +22,7 @@
 namespace plnet::lnet {
 
 // By what its peer says of it, or by what came of sending there.
-[[nodiscard]] inline bool is_ill(const PeerNi& ni) {
+[[nodiscard]] inline bool lacks_health(const PeerNi& ni) {
   return ni.status.get() != kNiUp || ni.health.get() < kHealthMax;
 }
 
@@ -34,8 +34,8 @@ namespace plnet::lnet {
 // Whether who made a message takes an answer from another NID than it asked. A neighbour has told
 // us so, if it does. Others we do not meet, and presume it of them unless they were asked. `known`:
 // its peer NI, if there is one.
-[[nodiscard]] inline bool takes_any_answer(const Nid& source, const PeerNi* known,
-                                           const LocalView& local) {
+[[nodiscard]] inline bool accepts_any_nid(const Nid& source, const PeerNi* known,
+                                          const LocalView& local) {
   const bool is_neighbour = local.net(source.net()) != nullptr;
   if (known == nullptr) return !is_neighbour;
   const Peer& peer = *known->peer.load(std::memory_order_acquire);
@@ -50,11 +50,11 @@ struct PathRequest {
   // gateway (any more), another way is looked for and Path::hint_missed set.
   PeerNi* router = nullptr;
 
-  bool forwarded = false;         // routed for somebody else: the source NID stays as it is
-  bool takes_any_answer = false;  // and so does who made it; asked only of what is for an ill NID
-  bool response = false;          // ACK or REPLY
-  bool recovery = false;          // to exactly this NID
-  bool reserved_portal = false;   // PUT or GET on portal 0
+  bool forwarded = false;        // routed for somebody else: the source NID stays as it is
+  bool accepts_any_nid = false;  // and so does who made it; asked only of what is for an ill NID
+  bool response = false;         // ACK or REPLY
+  bool recovery = false;         // to exactly this NID
+  bool reserved_portal = false;  // PUT or GET on portal 0
   // The discovery ping of a router: the net of its that is being checked. 0: none.
   NetId check_net = 0;
 
@@ -133,13 +133,13 @@ struct OnlyHop {
   if (net == nullptr || net->nis.size() != 1 || local.net(destination.net) != nullptr) return {};
   return {net->nis.front(), next_hop, net};
 }
-inline void take_only_hop(const OnlyHop& hop, const LocalView& local, PathSequences& sequences) {
+inline void use_only_hop(const OnlyHop& hop, const LocalView& local, PathSequences& sequences) {
   if (local.nis.size() > 1) sequences.use(*hop.net, *hop.ni);
 }
 [[nodiscard]] inline OnlyHop only_gateway(const PeerNi& destination, const LocalView& local,
                                           const RouteView& routes, PathSequences& sequences) {
   const OnlyHop hop = find_only_gateway(destination, local, routes);
-  if (hop.ni != nullptr) take_only_hop(hop, local, sequences);
+  if (hop.ni != nullptr) use_only_hop(hop, local, sequences);
   return hop;
 }
 

@@ -40,7 +40,7 @@ class PathSelector {
   Result<Path> from_given() {
     Ni* const ni = local_.ni(request_.source);
     if (ni == nullptr) return std::unexpected(Errc::kInvalid);
-    if (ni->net == destination_->net) return direct(ni, destination_, wants_preference());
+    if (ni->net == destination_->net) return direct(ni, destination_, needs_preference());
     return routed(ni);
   }
 
@@ -53,7 +53,7 @@ class PathSelector {
     if (request_.response) {
       return net != nullptr ? direct(best_ni(*net), destination_, false) : routed(nullptr);
     }
-    if (knows_loopback(seen)) return loopback();
+    if (is_this_node(seen)) return loopback();
     const auto chosen = best_local_net(seen);
     if (chosen.net == nullptr) return routed(nullptr);
     Ni* const ni = best_ni(*chosen.net);
@@ -66,14 +66,14 @@ class PathSelector {
   [[nodiscard]] bool as_multi_rail(bool local) const {
     if (!peer_->multi_rail() || request_.recovery) return false;
     const bool last_hop = request_.forwarded && local;
-    return !last_hop || (request_.takes_any_answer && is_ill(*destination_));
+    return !last_hop || (request_.accepts_any_nid && lacks_health(*destination_));
   }
 
   Result<Path> local_single_rail(const Net& net) {
     if (request_.forwarded) return direct(best_ni(net), destination_, false);
     Ni* const preferred = request_.reserved_portal ? nullptr : preferred_ni(&net);
     return direct(preferred != nullptr ? preferred : best_ni(net), destination_,
-                  wants_preference());
+                  needs_preference());
   }
 
   // lustre-release lnet/lnet/lib-move.c: lnet_find_existing_preferred_best_ni(). A peer that is not
@@ -112,12 +112,12 @@ class PathSelector {
            });
   }
   // lustre-release lnet/lnet/lib-move.c: lnet_set_non_mr_pref_nid()
-  [[nodiscard]] bool wants_preference() const {
+  [[nodiscard]] bool needs_preference() const {
     return !peer_->multi_rail() && !request_.response && !request_.forwarded;
   }
 
   // Our own peer, known through discovery of 0@lo.
-  static bool knows_loopback(const PeerView& seen) {
+  static bool is_this_node(const PeerView& seen) {
     return std::ranges::any_of(
         seen.nets, [](const PeerNetView& net) { return net.net == make_net(NetType::kLoopback); });
   }
@@ -164,7 +164,7 @@ class PathSelector {
     path.ni = ni != nullptr ? ni : best_ni(*local_.net(path.next_hop->net));
     const Ni* const preferred =
         path.destination == destination_ ? preferred_ : path.destination->preferred_ni.get();
-    path.record_preference = wants_preference() && preferred == nullptr;
+    path.record_preference = needs_preference() && preferred == nullptr;
     return path;
   }
 
@@ -235,7 +235,7 @@ class PathSelector {
                                         .local_health = health_of(*net),
                                         .local_priority = priority_of(*net)};
       if (peer_net.net == request_.check_net) return challenger;
-      take_better(best, challenger);
+      keep_better(best, challenger);
     }
     return best;
   }
@@ -249,13 +249,13 @@ class PathSelector {
         trace_.excluded(peer_net, Exclusion::kNoRoutes);
         continue;
       }
-      take_better(best, {.peer_net = &peer_net, .health = health_of(seen.on(peer_net))});
+      keep_better(best, {.peer_net = &peer_net, .health = health_of(seen.on(peer_net))});
     }
     if (best.peer_net == nullptr) return nullptr;
     destination = best_peer_ni(seen.on(*best.peer_net), nullptr);
     return routes_.net(best.peer_net->net);
   }
-  void take_better(PeerNetCandidate& best, PeerNetCandidate challenger) {
+  void keep_better(PeerNetCandidate& best, PeerNetCandidate challenger) {
     if (best.peer_net == nullptr) {
       best = challenger;
       return;

@@ -50,7 +50,7 @@ void revive_gateway(Peer& gateway, const RouteView& routes, const GatewaySign& s
   }
 }
 
-void mute_gateway(const Peer& gateway, const RouteView& routes) {
+void mark_gateway_down(const Peer& gateway, const RouteView& routes) {
   const PeerView& seen = gateway.seen();
   for (const RemoteNet& net : routes.nets()) {
     for (Route* const route : net.routes) {

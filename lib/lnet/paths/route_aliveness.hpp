@@ -55,6 +55,6 @@ void revive_gateway(Peer& gateway, const RouteView& routes, const GatewaySign& s
 
 // An NI of the gateway was found down: what routes it takes along is not used from now on, before
 // the coordinator has heard of it. Any shard. lustre-release lnet/lnet/router.c: lnet_notify()
-void mute_gateway(const Peer& gateway, const RouteView& routes);
+void mark_gateway_down(const Peer& gateway, const RouteView& routes);
 
 }  // namespace plnet::lnet

@@ -87,7 +87,7 @@ Result<std::vector<std::unique_ptr<Route>>> RouteTable::remove(NetId net, const 
   if (net != kNetAny && std::ranges::none_of(routes_, is_to_net)) {
     return std::unexpected(Errc::kNotFound);
   }
-  return take_if([&](const Route& route) {
+  return extract_if([&](const Route& route) {
     const Peer* const through = route.gateway.load(std::memory_order_relaxed);
     return (net == kNetAny || route.spec.net == net) && (gateway == nullptr || gateway == through);
   });

@@ -131,7 +131,7 @@ class RouteTable {
   Result<std::vector<std::unique_ptr<Route>>> remove(NetId net, const Peer* gateway);
   // Takes out those that `wanted(route)` names; it sees the table as it was. In order.
   template <class Predicate>
-  std::vector<std::unique_ptr<Route>> take_if(Predicate&& wanted) {
+  std::vector<std::unique_ptr<Route>> extract_if(Predicate&& wanted) {
     std::vector<bool> chosen;
     chosen.reserve(routes_.size());
     for (const auto& route : routes_)

@@ -40,7 +40,7 @@ struct alignas(kCacheLine) PeerNi {
   Relaxed<std::uint8_t> traits{0};
   // The second, without its upper bits, in which the coordinator was last told that it is to be
   // found out when it is well again: any shard. 0: since it last was, never.
-  Relaxed<std::uint16_t> wanted_back_s{0};
+  Relaxed<std::uint16_t> recovery_requested_s{0};
   // Discovery may hand it to another peer.
   std::atomic<Peer*> peer{nullptr};
   // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.
@@ -112,11 +112,11 @@ struct alignas(kCacheLine) Peer {
   void publish(const PeerView& fresh) {
     view.store(&fresh, std::memory_order_release);
     single.set(fresh.nis.size() == 1);
-    tell_interfaces();
+    publish_to_nis();
   }
   void set_state(std::uint32_t bits) {
     state.set(bits);
-    tell_interfaces();
+    publish_to_nis();
   }
 
   [[nodiscard]] const PeerView& seen() const { return *view.load(std::memory_order_acquire); }
@@ -124,7 +124,7 @@ struct alignas(kCacheLine) Peer {
   [[nodiscard]] bool multi_rail() const { return is(kPeerMultiRail); }
 
  private:
-  void tell_interfaces() const {
+  void publish_to_nis() const {
     const PeerView* const seen_now = view.load(std::memory_order_relaxed);
     if (seen_now == nullptr) return;
     const std::uint8_t traits = peer_traits(state.get(), seen_now->nis.size());

@@ -21,7 +21,7 @@ class PeerComplaints {
   // Between two looks of the admin thread, 100 ms; the log takes fewer.
   static constexpr std::size_t kWaitingMax = 16;
 
-  void tell(const Nid& nid, std::string_view cause) { (void)waiting_.push({nid, cause}); }
+  void add(const Nid& nid, std::string_view cause) { (void)waiting_.push({nid, cause}); }
   [[nodiscard]] bool take(PeerComplaint& complaint) { return waiting_.pop(complaint); }
 
  private:

@@ -68,7 +68,7 @@ void PeerDirectory::net_lost(PeerNetRecord& net) {
   });
 }
 
-void PeerDirectory::forget_local(const Ni& gone) {
+void PeerDirectory::remove_local(const Ni& gone) {
   table_.for_each([&](const Nid& /*nid*/, PeerNi* ni) {
     if (ni->preferred_ni.get() == &gone) ni->preferred_ni.set(nullptr);
   });
@@ -125,7 +125,7 @@ Result<void> PeerDirectory::permit_named(const WantedPeer& wanted, PeerRecord& b
     const bool room_is_made = dead_count_ > 0;
     if (room_is_made || evict_one(now, by.number)) return std::unexpected(Errc::kAgain);
     counters_.add(Id::kShareUsed);
-    complaints_.tell(by.primary, "peers_share_used");
+    complaints_.add(by.primary, "peers_share_used");
     return std::unexpected(Errc::kNoMemory);
   }
   const std::uint32_t rate = gateway ? limits_.strangers_per_second : limits_.named_per_second;
@@ -253,7 +253,7 @@ PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
   ni->tx_credits.set(ni->tx_credits_max.get());
   ni->queued_bytes.set(0);
   ni->last_alive_ns.set(INT64_MIN);
-  ni->wanted_back_s.set(0);
+  ni->recovery_requested_s.set(0);
   ni->connected_by.set(0);
   ni->preferred_ni.set(nullptr);
   ni->preferences.store(nullptr, std::memory_order_relaxed);
@@ -369,7 +369,7 @@ void PeerDirectory::detach(PeerNiRecord& ni) {
   PLNET_CHECK(ni.stage == PeerNiStage::kLive, "only a live interface leaves its peer");
   PeerRecord& peer = peer_of(ni);
   leave_net(ni);
-  if (peer.ni_count == 0) return bury(peer);
+  if (peer.ni_count == 0) return release_peer(peer);
   const bool smaller = views_.exchange(peer.view_class, peer.ni_count);
   PLNET_CHECK(smaller, "fewer always have room");
   mark_changed(peer);
@@ -380,10 +380,10 @@ void PeerDirectory::destroy(PeerRecord& peer) {
   PLNET_CHECK(!peer.dead, "destroyed twice");
   while (PeerNetRecord* net = peer.nets.front())
     leave_net(*net->nis.front());
-  bury(peer);
+  release_peer(peer);
 }
 
-void PeerDirectory::bury(PeerRecord& peer) {
+void PeerDirectory::release_peer(PeerRecord& peer) {
   if (peer.linked()) peer.unlink();
   peer.dead = true;
   peer.add_state(kPeerMarkDeleted);

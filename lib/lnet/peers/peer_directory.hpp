@@ -150,7 +150,7 @@ class PeerDirectory {
   // The last one goes: whoever is there is reached by a router, if at all.
   static void net_lost(PeerNetRecord& net);
   // Nobody prefers it any more.
-  void forget_local(const Ni& ni);
+  void remove_local(const Ni& ni);
 
   // The peer NI of a NID that a message came from or shall go to, made with a peer of its own if
   // need be. kInvalid: not a NID that a peer can have; kNoSpace: too many this second, try again
@@ -226,11 +226,11 @@ class PeerDirectory {
   [[nodiscard]] PeerNetRecord* net_of(PeerRecord& peer, NetId net);
   void link(PeerRecord& peer, PeerNetRecord& net, PeerNiRecord& ni);
   void leave_net(PeerNiRecord& ni);
-  void bury(PeerRecord& peer);
+  void release_peer(PeerRecord& peer);
   void mark_changed(PeerRecord& peer);
   void fill(PeerRecord& peer, ViewBlock& block);
   [[nodiscard]] bool publish(PeerRecord& peer);
-  void let_go(PeerNiRecord& ni);
+  void release_peer_ni(PeerNiRecord& ni);
 
   unsigned step_nis(unsigned budget);
   unsigned step_nets(unsigned budget);

@@ -39,7 +39,7 @@ bool PeerDirectory::publish(PeerRecord& peer) {
   return true;
 }
 
-void PeerDirectory::let_go(PeerNiRecord& ni) {
+void PeerDirectory::release_peer_ni(PeerNiRecord& ni) {
   ni.leaving.set(true);
   ni.stage = PeerNiStage::kLeaving;
   ++record_of(*ni.peer.load(std::memory_order_relaxed)).leaving_nis;
@@ -58,7 +58,7 @@ void PeerDirectory::commit() {
   // Views that are still read as they were name what has left; so it stays.
   if (!changed_.empty()) return;
   while (PeerNiRecord* ni = detached_.pop_front())
-    let_go(*ni);
+    release_peer_ni(*ni);
   while (PeerNetRecord* net = nets_left_.pop_front()) {
     net->grace = qsbr_.begin_grace();
     nets_gone_.push_back(*net);

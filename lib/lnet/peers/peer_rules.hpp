@@ -53,7 +53,7 @@ class PeerRules {
   // of their own, of which `apart` hears one by one, and the others go. A peer that is to be
   // forgotten keeps its connections so, as the kernel's do: lnet_peer_deletion().
   template <class Apart>
-  void take_apart(PeerRecord& peer, Apart&& apart);
+  void split(PeerRecord& peer, Apart&& apart);
   // The last local NI of the network goes. Who is reached by another one stays with all its NIDs,
   // by one of that from now on, and `stays` hears of it: lnet_peer_table_cleanup_locked(), after
   // 2.17. Routes over it have been deleted before.
@@ -82,7 +82,7 @@ class PeerRules {
 };
 
 template <class Apart>
-void PeerRules::take_apart(PeerRecord& peer, Apart&& apart) {
+void PeerRules::split(PeerRecord& peer, Apart&& apart) {
   keep_reached_primary(peer);
   NidRoom room{};
   for (const Nid& nid : nids_of(peer, room)) {

@@ -137,7 +137,7 @@ std::uint64_t ShardTap::wall_ns(Instant when) const {
 
 // The record is made within the filters' input; words that they do not read are added when a
 // message matches.
-void ShardTap::saw(const lnet::TappedMessage& message) {
+void ShardTap::on_message(const lnet::TappedMessage& message) {
   const auto payload = payload_bytes_ == 0 ? std::span<const std::byte>() : read(message.payload);
   bool whole = !brief_will_do_;
   set_brief(message, payload.size(), input_.record);
@@ -151,7 +151,7 @@ void ShardTap::saw(const lnet::TappedMessage& message) {
 }
 
 // A wait has no payload for filters.
-void ShardTap::saw_wait(const lnet::TappedWait& wait) {
+void ShardTap::on_wait(const lnet::TappedWait& wait) {
   if (!wants_states_) return;
   const auto waited = static_cast<WaitedNs>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(wait.waited).count());

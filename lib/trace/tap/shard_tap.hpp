@@ -57,8 +57,8 @@ class ShardTap final : public lnet::MessageTap {
   ShardTap(const ArenaTable& arenas, const std::atomic<std::int64_t>& wall_offset_ns,
            const std::vector<ShardCapture*>& captures);
 
-  void saw(const lnet::TappedMessage& message) override;
-  void saw_wait(const lnet::TappedWait& wait) override;
+  void on_message(const lnet::TappedMessage& message) override;
+  void on_wait(const lnet::TappedWait& wait) override;
   void end_turn() override;
   [[nodiscard]] bool wants_payload() const override { return payload_bytes_ > 0; }
 

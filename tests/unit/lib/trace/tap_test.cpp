@@ -92,13 +92,13 @@ class TapTest : public testing::Test {
   }
   void show(ShardTap& tap, const lnet::MessageHeader& header, const lnet::Payload& payload,
             TapWay way = TapWay::kReceived) {
-    tap.saw({.header = header,
-             .way = way,
-             .cause = lnet::Cause::kDroppedHopDown,
-             .interface = kOurs,
-             .hop = records::kClient,
-             .payload = payload,
-             .when = Instant(std::chrono::seconds(5))});
+    tap.on_message({.header = header,
+                    .way = way,
+                    .cause = lnet::Cause::kDroppedHopDown,
+                    .interface = kOurs,
+                    .hop = records::kClient,
+                    .payload = payload,
+                    .when = Instant(std::chrono::seconds(5))});
     tap.end_turn();
   }
 
@@ -115,12 +115,12 @@ TEST_F(TapTest, WaitsAreRecordsOfCapturesOfStates) {
   ShardTap tap(arenas_, offset_ns_, {&with.capture, &others.capture, &without.capture});
   const lnet::MessageHeader header = request(4096);
   const Instant begun(std::chrono::seconds(5));
-  tap.saw_wait({.header = header, .wait = lnet::Wait::kBuffer, .when = begun});
-  tap.saw_wait({.header = header,
-                .wait = lnet::Wait::kBuffer,
-                .over = true,
-                .waited = std::chrono::milliseconds(3),
-                .when = begun});
+  tap.on_wait({.header = header, .wait = lnet::Wait::kBuffer, .when = begun});
+  tap.on_wait({.header = header,
+               .wait = lnet::Wait::kBuffer,
+               .over = true,
+               .waited = std::chrono::milliseconds(3),
+               .when = begun});
   tap.end_turn();
   const auto records = with.read();
   ASSERT_EQ(records.size(), 2U);

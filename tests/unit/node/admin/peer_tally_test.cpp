@@ -128,7 +128,7 @@ TEST_F(PeerTallyTest, NisInRecoveryAreReported) {
   node_->parameters().routing.set(1);
   EXPECT_EQ(told(kServer).health.next_ping, 0);
   ni(kServer).status.set(lnet::kNiDown);
-  node_->coordinator().want_back(kServer);
+  node_->coordinator().request_recovery(kServer);
   EXPECT_EQ(told(kServer).health.ping_count, 0U);
   EXPECT_EQ(told(kServer).health.next_ping, 101);
   turn(Instant(seconds(101)));

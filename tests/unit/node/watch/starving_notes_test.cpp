@@ -50,7 +50,7 @@ class StarvingRouter : public testing::Test {
     rig_->pass(std::chrono::milliseconds(1500));
     rig_->end_all();
     lnet::StarvingNote note;
-    while (rig_->core().keeper.take_note(note))
+    while (rig_->core().keeper.pop_note(note))
       say_starving(note, *log_, board_);
     look_for_scarce();
   }

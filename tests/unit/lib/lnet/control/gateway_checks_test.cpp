@@ -321,12 +321,12 @@ TEST_F(GatewayChecksTest, EachChangeIsReported) {
   pass(2);
   gateway_.answers = false;
   pass(15);
-  const auto news = node_.coordinator.gateway_checks().take_news();
+  const auto news = node_.coordinator.gateway_checks().pop_news();
   ASSERT_EQ(news.size(), 1U);
   EXPECT_EQ(news[0].net, kFar);
   EXPECT_EQ(news[0].gateway, kGateway);
   EXPECT_FALSE(news[0].transition.up);
-  EXPECT_TRUE(node_.coordinator.gateway_checks().take_news().empty());
+  EXPECT_TRUE(node_.coordinator.gateway_checks().pop_news().empty());
 }
 
 // Whatever the gateway does, routes show its true state within one interval, one timeout and the

@@ -265,10 +265,10 @@ TEST_F(NodeStandings, UnsentBytesAreKnownOnceTransportsWereAsked) {
 
 TEST_F(NodeStandings, ANodeThatStartsWithoutRoutingHasNothingToSayOfIt) {
   StandingNote note;
-  while (standing().take_note(note)) {
+  while (standing().pop_note(note)) {
   }
   router_.coordinator.set_routing(false, false);
-  EXPECT_FALSE(standing().take_note(note));
+  EXPECT_FALSE(standing().pop_note(note));
 }
 
 TEST_F(NodeStandings, AReturningNodeIsARouterAgain) {
@@ -380,18 +380,18 @@ TEST_F(NodeStandings, AnNiThatLostSomeHealthGetsItBackUnlessItsDeviceHasFailed) 
 
 TEST_F(NodeStandings, EachChangeIsNotedOnce) {
   StandingNote note;
-  while (standing().take_note(note)) {
+  while (standing().pop_note(note)) {
   }
   Ni& ni = *router_.coordinator.local().ni(kOtherSide);
   ni.fatal.set(true);
   router_.coordinator.tell_of_changed();
   router_.coordinator.tell_of_changed();
-  ASSERT_TRUE(standing().take_note(note));
+  ASSERT_TRUE(standing().pop_note(note));
   EXPECT_EQ(note.nid, kOtherSide);
   EXPECT_EQ(note.cause, NiCause::kDevice);
-  EXPECT_FALSE(standing().take_note(note));
+  EXPECT_FALSE(standing().pop_note(note));
   ASSERT_TRUE(standing().enable(network_.now()));
-  ASSERT_TRUE(standing().take_note(note));
+  ASSERT_TRUE(standing().pop_note(note));
   EXPECT_TRUE(note.nid.is_loopback());
   EXPECT_EQ(note.state, RoutingState::kStarting);
 }

@@ -27,7 +27,7 @@ class Recovery : public ::testing::Test {
   [[nodiscard]] bool up() { return server().status.get() == kNiUp; }
   void lose() {
     server().status.set(kNiDown);
-    node_.coordinator.want_back(kServer);
+    node_.coordinator.request_recovery(kServer);
   }
   void get_another_nid() {
     PeerDirectory& directory = node_.coordinator.directory();
@@ -38,7 +38,7 @@ class Recovery : public ::testing::Test {
     get_another_nid();
     server().last_alive_ns.set(node_.now().time_since_epoch().count());
     server().health.set(700);
-    node_.coordinator.want_back(kServer);
+    node_.coordinator.request_recovery(kServer);
   }
   void pass(int count) {
     for (int i = 0; i < count; ++i)
@@ -93,7 +93,7 @@ TEST_F(Recovery, PingsGoFurtherAndFurtherApartUpToAMinute) {
   for (int second = 1; second < 250; ++second) {
     pass(1);
     (void)node_.turn();
-    node_.coordinator.want_back(kServer);  // messages keep arriving
+    node_.coordinator.request_recovery(kServer);  // messages keep arriving
     if (count(Id::kPings) > seen) when.push_back(second);
     seen = count(Id::kPings);
   }
@@ -144,10 +144,10 @@ TEST_F(Recovery, PingsOfADownOrHeardNiDoNotWaitForTheInterval) {
   network_.send_failure = 1;
   get_ill();
   (void)pings_within(1100);
-  node_.coordinator.want_well(server());
+  node_.coordinator.request_recovery_if_needed(server());
   EXPECT_TRUE(pings_within(100).empty()) << "nothing is new";
   server().last_alive_ns.set(node_.now().time_since_epoch().count());
-  node_.coordinator.want_well(server());
+  node_.coordinator.request_recovery_if_needed(server());
   EXPECT_EQ(pings_within(10), (std::vector{1, 3, 7}));
   (void)pings_within(1100);
   lose();
@@ -221,7 +221,7 @@ TEST_F(Recovery, AnNiSilentForTheLimitIsNotPingedFurther) {
   lose();
   for (int second = 0; second < 60; ++second) {
     pass(1);
-    if (count(Id::kPeerNis) > 0) node_.coordinator.want_back(kServer);
+    if (count(Id::kPeerNis) > 0) node_.coordinator.request_recovery(kServer);
   }
   EXPECT_EQ(count(Id::kPings), 4U) << "after 1, 3, 7 and 15 s";
   EXPECT_EQ(count(Id::kLetGo), 1U);
@@ -240,7 +240,7 @@ TEST_F(Recovery, ManyTakeTurnsAndMoreThanThatAreRefused) {
   constexpr std::size_t kMany = PeerRecovery::kPeerNisMax + 10;
   network_.response_timeout = seconds(600);
   for (std::uint32_t i = 0; i < kMany; ++i)
-    node_.coordinator.want_back(Nid::of(NetType::kTcp, 0, 0x0a050000 + i));
+    node_.coordinator.request_recovery(Nid::of(NetType::kTcp, 0, 0x0a050000 + i));
   EXPECT_EQ(count(Id::kPeerNis), PeerRecovery::kPeerNisMax);
   EXPECT_EQ(count(Id::kNoRoom), 10U);
   pass(3);
@@ -251,7 +251,7 @@ TEST_F(Recovery, ManyTakeTurnsAndMoreThanThatAreRefused) {
     const Nid each = Nid::of(NetType::kTcp, 0, 0x0a060000 + i);
     (void)node_.make_peer(each);
     node_.coordinator.peers().find(each)->status.set(kNiDown);
-    node_.coordinator.want_back(each);
+    node_.coordinator.request_recovery(each);
   }
   pass(2);
   EXPECT_EQ(count(Id::kPings), PeerRecovery::kUnderWayLeast);
@@ -274,7 +274,7 @@ TEST(RecoveryBehindSilentPeers, AReturnedPeerIsFoundAtOnce) {
   TestNode node(network, {kRouter}, limits);
   const auto lose = [&](const Nid& nid) {
     node.coordinator.peers().find(nid)->status.set(kNiDown);
-    node.coordinator.want_back(nid);
+    node.coordinator.request_recovery(nid);
   };
   for (std::uint32_t i = 0; i < 50; ++i) {
     const Nid silent = Nid::of(NetType::kTcp, 0, 0x0a060000 + i);
@@ -315,17 +315,17 @@ TEST_F(Recovery, HealthWithoutInfluenceIsNotRestored) {
   const PeerRecovery& recovery = node_.coordinator.recovery();
   server().last_alive_ns.set(node_.now().time_since_epoch().count());
   server().health.set(700);
-  EXPECT_FALSE(recovery.is_ill(server())) << "it has no other";
+  EXPECT_FALSE(recovery.lacks_health(server())) << "it has no other";
   ASSERT_TRUE(node_.coordinator.add_route({.net = make_net(NetType::kKfi, 7), .gateway = kServer}));
-  EXPECT_TRUE(recovery.is_ill(server())) << "but another gateway may be better";
+  EXPECT_TRUE(recovery.lacks_health(server())) << "but another gateway may be better";
   ASSERT_TRUE(node_.coordinator.delete_route(make_net(NetType::kKfi, 7), kServer));
   get_another_nid();
-  EXPECT_TRUE(recovery.is_ill(server()));
+  EXPECT_TRUE(recovery.lacks_health(server()));
   node_.parameters.health_sensitivity.set(0);
-  EXPECT_FALSE(recovery.is_ill(server()));
+  EXPECT_FALSE(recovery.lacks_health(server()));
   node_.parameters.health_sensitivity.set(100);
   server().last_alive_ns.set(INT64_MIN);
-  EXPECT_FALSE(recovery.is_ill(server())) << "never heard of";
+  EXPECT_FALSE(recovery.lacks_health(server())) << "never heard of";
 }
 
 // There is room for two, which two unhealthy silent interfaces occupy.
@@ -346,7 +346,7 @@ TEST(RecoveryWithoutRoom, SilentNisGiveWayToANextHopAndReturnLater) {
     PeerNi& ni = *node.coordinator.peers().find(each);
     ni.last_alive_ns.set(node.now().time_since_epoch().count());
     ni.health.set(700);
-    node.coordinator.want_well(ni);
+    node.coordinator.request_recovery_if_needed(ni);
   }
   node.coordinator.peers().find(hop)->status.set(kNiDown);
   const PeerRecovery& recovery = node.coordinator.recovery();
@@ -359,11 +359,11 @@ TEST(RecoveryWithoutRoom, SilentNisGiveWayToANextHopAndReturnLater) {
     return std::ranges::find(targets, each) != targets.end();
   };
   pass(120);
-  node.coordinator.want_back(hop);
+  node.coordinator.request_recovery(hop);
   EXPECT_EQ(recovery.counters().get(Id::kNoRoom), 1U);
   EXPECT_FALSE(has(hop)) << "they have not been there for long";
   pass(300);
-  node.coordinator.want_back(hop);
+  node.coordinator.request_recovery(hop);
   EXPECT_TRUE(has(hop));
   EXPECT_NE(has(kServer), has(kServerToo));
   node.coordinator.peers().find(hop)->status.set(kNiUp);
@@ -375,7 +375,7 @@ TEST_F(Recovery, AScanFindsUnreportedUnhealthyNis) {
   get_another_nid();
   server().last_alive_ns.set(node_.now().time_since_epoch().count());
   server().health.set(700);
-  node_.coordinator.want_all_well();
+  node_.coordinator.request_all_recoveries();
   pass(3);
   EXPECT_EQ(node_.coordinator.recovery().targets(), std::vector<Nid>{kServer});
   server().health.set(kHealthMax);
@@ -391,7 +391,7 @@ TEST_F(Recovery, EndsWithTheNode) {
   node_.coordinator.shut_down();
   pass(2);
   EXPECT_TRUE(node_.coordinator.quiet());
-  node_.coordinator.want_back(kServer);
+  node_.coordinator.request_recovery(kServer);
   EXPECT_EQ(count(Id::kBegun), 1U);
 }
 

@@ -112,7 +112,7 @@ TEST_F(RoutingStates, AStopBecomesADrainThatEndsNoLater) {
   const Instant latest = machine_.latest();
   pass(seconds(10));
   ASSERT_TRUE(machine_.drain(now_, kNotice, std::chrono::hours(1)));
-  EXPECT_TRUE(machine_.asks_peers());
+  EXPECT_TRUE(machine_.notifies_peers());
   EXPECT_EQ(machine_.latest(), latest);
   ASSERT_TRUE(machine_.undrain(now_));
   EXPECT_EQ(state(), RoutingState::kEnabled);
@@ -132,7 +132,7 @@ TEST_F(RoutingStates, ADrainForwardsUntilEverybodyHasAcknowledged) {
   ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
   EXPECT_EQ(state(), RoutingState::kStopping);
   EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
-  EXPECT_TRUE(machine_.asks_peers());
+  EXPECT_TRUE(machine_.notifies_peers());
   told_ = {.pushed = 4, .acknowledged = 3, .counted = true};
   pass(seconds(20));
   EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
@@ -316,7 +316,7 @@ TEST_F(RoutingStates, LeavingDuringAStopCountsPeersInTheSameTime) {
   pass(seconds(60));
   const Instant latest = machine_.latest();
   ASSERT_TRUE(machine_.leave(now_, kNotice, std::chrono::hours(1), false));
-  EXPECT_TRUE(machine_.asks_peers());
+  EXPECT_TRUE(machine_.notifies_peers());
   EXPECT_EQ(machine_.latest(), latest);
   told_ = {.pushed = 2, .acknowledged = 1, .counted = true};
   pass(seconds(51));

@@ -144,12 +144,12 @@ TEST(RouterBuffers, StarveWhenMessagesWaitAndHardlyAnyIsFree) {
   (void)buffers.take(kClass);
   buffers.begin_wait(kClass);
   EXPECT_FALSE(buffers.starves(kClass)) << "a hop has its share";
-  EXPECT_EQ(buffers.take_starved(kClass), 0U);
+  EXPECT_EQ(buffers.exchange_starved(kClass), 0U);
   (void)buffers.take(kClass);
   EXPECT_TRUE(buffers.starves(kClass));
   buffers.begin_wait(kClass);
-  EXPECT_EQ(buffers.take_starved(kClass), 1U);
-  EXPECT_EQ(buffers.take_starved(kClass), 0U) << "told already";
+  EXPECT_EQ(buffers.exchange_starved(kClass), 1U);
+  EXPECT_EQ(buffers.exchange_starved(kClass), 0U) << "told already";
   EXPECT_TRUE(buffers.starves(kClass)) << "they wait still";
   buffers.end_wait(kClass);
   buffers.end_wait(kClass);

@@ -44,7 +44,7 @@ struct LoadTallyOf : testing::Test {
   }
   void see(const MessageHeader& header, int times, Instant now = kStart) {
     for (int i = 0; i < times; ++i)
-      tally.saw(header, kTcp0, now);
+      tally.count_arrival(header, kTcp0, now);
   }
 };
 
@@ -142,8 +142,9 @@ struct TwoTallies : testing::Test {
 
   void run_until(Instant end) {
     for (; now_ < end; now_ += std::chrono::milliseconds(1)) {
-      first.saw(put_from(1, 10), kTcp0, now_);
-      if (now_ >= kStart + std::chrono::seconds(5)) second.saw(put_from(2, 10), kTcp0, now_);
+      first.count_arrival(put_from(1, 10), kTcp0, now_);
+      if (now_ >= kStart + std::chrono::seconds(5))
+        second.count_arrival(put_from(2, 10), kTcp0, now_);
     }
   }
   static void expect_alike(const LoadSnapshot& snapshot) {

@@ -38,7 +38,7 @@ struct Pools : ForwardRig {
   }
   std::optional<StarvingNote> note() {
     StarvingNote told;
-    if (core().keeper.take_note(told)) return told;
+    if (core().keeper.pop_note(told)) return told;
     return std::nullopt;
   }
   std::uint32_t small() { return core().buffers.total(kSmall); }

@@ -238,17 +238,17 @@ TEST(Forward, AHopThatIsDownIsAskedForOncePerSecond) {
   Rig rig;
   rig.port(kServer).on_peer(kServer, PeerNotice::kDown, rig.now);
   Nid hop;
-  EXPECT_FALSE(rig.core().wanted_back->pop(hop)) << "nobody wants it";
+  EXPECT_FALSE(rig.core().recovery_requests->pop(hop)) << "nobody wants it";
   std::uint32_t index = 0;
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(rig.forward(kClient, kServer, 10, {++index, 1}), RxVerdict::kDrop);
-  EXPECT_TRUE(rig.node.shared().hops_wanted.load());
-  ASSERT_TRUE(rig.core().wanted_back->pop(hop));
+  EXPECT_TRUE(rig.node.shared().recovery_requested.load());
+  ASSERT_TRUE(rig.core().recovery_requests->pop(hop));
   EXPECT_EQ(hop, kServer);
-  EXPECT_FALSE(rig.core().wanted_back->pop(hop));
+  EXPECT_FALSE(rig.core().recovery_requests->pop(hop));
   rig.pass(std::chrono::seconds(1));
   EXPECT_EQ(rig.forward(kClient, kServer, 10, {++index, 1}), RxVerdict::kDrop);
-  EXPECT_TRUE(rig.core().wanted_back->pop(hop));
+  EXPECT_TRUE(rig.core().recovery_requests->pop(hop));
   rig.expect_conserved();
 }
 
@@ -277,7 +277,8 @@ TEST(Forward, AllThatWaitsForAHopEndsAtOnceWhenItGoesDown) {
     EXPECT_EQ(rig.cause(Cause::kDroppedHopDown), 1U);
     EXPECT_EQ(rig.cause(Cause::kTxHopDown), 2U);
     Nid hop;
-    EXPECT_TRUE(rig.core().wanted_back->pop(hop) || rig.core(shards - 1).wanted_back->pop(hop));
+    EXPECT_TRUE(rig.core().recovery_requests->pop(hop) ||
+                rig.core(shards - 1).recovery_requests->pop(hop));
     EXPECT_EQ(rig.cause(Cause::kForwardFailed), 2U);
     EXPECT_EQ(rig.core().buffers.held(), 2U);
     while (!out.held.empty())

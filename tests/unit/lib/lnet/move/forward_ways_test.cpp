@@ -26,7 +26,7 @@ struct TwoWays : GatewayRig {
   // The LND reports it first, then the coordinator updates its routes.
   void say_down(const Nid& hop, unsigned shard = 0) {
     port(hop, shard).on_peer(hop, PeerNotice::kDown, now);
-    node.shared().tell_of_lost_hop();
+    node.shared().notify_hop_lost();
   }
   void change_ways() {
     set_alive(kByBackup, true);
@@ -62,7 +62,7 @@ TEST(ForwardWays, MessagesWaitingForABufferTakeTheOtherRouteThoughTheFirstIsAliv
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {2, 1}), RxVerdict::kPark);
   rig.set_alive(kByBackup, true);
   rig.node.directory().find(kServer)->status.set(kNiDown);
-  rig.node.shared().tell_of_lost_hop();
+  rig.node.shared().notify_hop_lost();
   rig.settle();
   EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kReceive}));
   EXPECT_EQ(rig.held_for(kBackup), 1U);
@@ -267,7 +267,7 @@ TEST(ForwardWays, MessagesTakeAnotherInterfaceOfTheDestination) {
       EXPECT_EQ(rig.forward(kClient, kServer, 10, {3, 1}), RxVerdict::kPark);
       ASSERT_EQ(rig.offer(kClient, kServer, 5000, {4, 1}).verdict, RxVerdict::kReceive);
       directory.find(kServer)->status.set(kNiDown);
-      rig.node.shared().tell_of_lost_hop();
+      rig.node.shared().notify_hop_lost();
       rig.settle();
       rig.received(kClient, {4, 1});
       rig.settle();

@@ -41,7 +41,7 @@ struct GatewayRig : AcquaintedRig {
   // As the coordinator does it.
   void set_alive(std::size_t way, bool alive) {
     routes[way]->alive.set(alive);
-    if (!alive) node.shared().tell_of_lost_hop();
+    if (!alive) node.shared().notify_hop_lost();
   }
   void announce() { port(kClient).on_headers_ahead({{{&first, nullptr}, {&second, nullptr}}}); }
 

@@ -28,7 +28,7 @@ class Listener final : public MessageTap {
     std::uint32_t payload;
   };
 
-  void saw(const TappedMessage& message) override {
+  void on_message(const TappedMessage& message) override {
     shown.push_back({message.way, message.cause, message.interface, message.hop,
                      message.header.type, message.payload.length});
   }

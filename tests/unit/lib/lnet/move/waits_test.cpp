@@ -21,8 +21,8 @@ std::uint64_t count(ShardCore& core, Wait wait, WaitMark mark) {
 
 class Tracer final : public MessageTap {
  public:
-  void saw(const TappedMessage&) override {}
-  void saw_wait(const TappedWait& wait) override {
+  void on_message(const TappedMessage&) override {}
+  void on_wait(const TappedWait& wait) override {
     shown.push_back(fmt::format("{}{} {}", wait.over ? "after " : "",
                                 kWaitNames[static_cast<std::size_t>(wait.wait)],
                                 wait.header.payload_length));

@@ -26,14 +26,14 @@ TEST(WantWell, IsReportedOnceASecondForEach) {
   PeerNi& ni = ill_peer(rig, 1);
   Nid told;
   for (int times = 0; times < 3; ++times)
-    core.want_well(ni);
-  ASSERT_TRUE(core.wanted_back->pop(told));
+    core.request_recovery_if_needed(ni);
+  ASSERT_TRUE(core.recovery_requests->pop(told));
   EXPECT_EQ(told, ni.nid);
-  EXPECT_FALSE(core.wanted_back->pop(told));
+  EXPECT_FALSE(core.recovery_requests->pop(told));
   rig.pass(std::chrono::seconds(1));
-  core.want_well(ni);
-  EXPECT_TRUE(core.wanted_back->pop(told));
-  EXPECT_FALSE(rig.node.shared().some_ill.load());
+  core.request_recovery_if_needed(ni);
+  EXPECT_TRUE(core.recovery_requests->pop(told));
+  EXPECT_FALSE(rig.node.shared().recovery_overflow.load());
 }
 
 TEST(WantWell, IsNotReportedForPeersWithASingleNi) {
@@ -41,19 +41,19 @@ TEST(WantWell, IsNotReportedForPeersWithASingleNi) {
   PeerNi& ni = rig.node.add_peer(HeldNode::nid(9));
   ni.last_alive_ns.set(0);
   ni.health.set(900);
-  rig.core().want_well(ni);
+  rig.core().request_recovery_if_needed(ni);
   Nid told;
-  EXPECT_FALSE(rig.core().wanted_back->pop(told));
+  EXPECT_FALSE(rig.core().recovery_requests->pop(told));
 }
 
 // Messages avoid such an interface, so no message would trigger another request.
 TEST(WantWell, UnreportedInterfacesAreNotForgotten) {
   HeldNode rig({});
-  for (std::uint32_t number = 0; number < ShardCore::kWantedBackMax; ++number)
-    rig.core().want_well(ill_peer(rig, number));
-  EXPECT_FALSE(rig.node.shared().some_ill.load());
-  rig.core().want_well(ill_peer(rig, ShardCore::kWantedBackMax));
-  EXPECT_TRUE(rig.node.shared().some_ill.load());
+  for (std::uint32_t number = 0; number < ShardCore::kRecoveryRequestsMax; ++number)
+    rig.core().request_recovery_if_needed(ill_peer(rig, number));
+  EXPECT_FALSE(rig.node.shared().recovery_overflow.load());
+  rig.core().request_recovery_if_needed(ill_peer(rig, ShardCore::kRecoveryRequestsMax));
+  EXPECT_TRUE(rig.node.shared().recovery_overflow.load());
 }
 
 }  // namespace

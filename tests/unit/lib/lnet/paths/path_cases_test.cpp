@@ -231,8 +231,7 @@ TEST_F(PathCases, a_router_in_check_is_pinged_on_the_net_in_question) {
 
 TEST_F(PathCases, the_last_router_keeps_the_nid_that_the_originator_chose) {
   SitePeer& peer = site.add_peer(true, {{kTcp0, 2}});
-  const PathRequest request{
-      .destination = &peer.ni(1), .forwarded = true, .takes_any_answer = true};
+  const PathRequest request{.destination = &peer.ni(1), .forwarded = true, .accepts_any_nid = true};
   auto path = site.select(request);
   expect_direct(path, site.ni(0), peer.ni(1));
   EXPECT_TRUE(path->keeps_source);
@@ -251,7 +250,7 @@ TEST_F(PathCases, the_last_router_keeps_the_nid_that_the_originator_chose) {
   // A response has no alternative, nor has a peer that is not multi-rail.
   expect_direct(site.select({.destination = &peer.ni(1),
                              .forwarded = true,
-                             .takes_any_answer = true,
+                             .accepts_any_nid = true,
                              .response = true}),
                 site.ni(0), peer.ni(1));
   peer.peer.set_state(0);
@@ -263,7 +262,7 @@ TEST_F(PathCases, who_takes_an_answer_from_any_nid) {
   SitePeer& neighbour = site.add_peer(true, {{kTcp0, 1}});
   SitePeer& old = site.add_peer(false, {{kIb0, 1}});
   const auto takes = [&](const Nid& source, const PeerNi* known) {
-    return takes_any_answer(source, known, site.local);
+    return accepts_any_nid(source, known, site.local);
   };
   EXPECT_FALSE(takes(old_neighbour.ni().nid, &old_neighbour.ni()));
   EXPECT_TRUE(takes(neighbour.ni().nid, &neighbour.ni()));

@@ -140,7 +140,7 @@ class PathModel {
     }
     const bool last_router = request_.forwarded && net != nullptr;
     const bool well = to->status.get() == kNiUp && to->health.get() == kHealthMax;
-    const bool as_named = last_router && (well || !request_.takes_any_answer);
+    const bool as_named = last_router && (well || !request_.accepts_any_nid);
     const bool one_rail = !peer.multi_rail() || request_.recovery || as_named;
     if (one_rail && net != nullptr) {
       const Ni* const preferred = preferred_ni(*to, net->nis, true);

@@ -87,7 +87,7 @@ class RandomSite {
       if (chance(0.8)) request.source = site.ni(random_.below(site.local.nis.size())).nid;
     } else if (kind < 0.35) {
       request.forwarded = true;
-      request.takes_any_answer = chance(0.5);
+      request.accepts_any_nid = chance(0.5);
       request.response = chance(0.3);
     } else if (kind < 0.45) {
       request.recovery = request.reserved_portal = true;

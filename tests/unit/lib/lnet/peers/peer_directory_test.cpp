@@ -35,7 +35,7 @@ TEST_F(PeerDirectoryTest, ANewPeerPrefersTheInterfaceThatReceivedItsMessage) {
   const auto made = directory_.create_by_traffic({tcp(1), PeerDemand::kStranger, heard}, now_);
   ASSERT_TRUE(made);
   EXPECT_EQ((*made)->preferred_ni.get(), heard);
-  directory_.forget_local(*heard);
+  directory_.remove_local(*heard);
   EXPECT_EQ((*made)->preferred_ni.get(), nullptr);
 }
 

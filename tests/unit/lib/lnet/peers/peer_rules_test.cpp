@@ -319,7 +319,7 @@ TEST_F(PeerRulesTest, TakenApartEachInterfaceThatIsReachedIsAPeer) {
   PeerRecord& whole = peer_of(tcp(2));
   const std::array<PeerNi*, 2> nis{directory_.find(tcp(2)), directory_.find(tcp(3))};
   std::vector<Nid> parts;
-  rules_.take_apart(whole, [&](PeerRecord& part) { parts.push_back(part.primary); });
+  rules_.split(whole, [&](PeerRecord& part) { parts.push_back(part.primary); });
   settle();
   EXPECT_EQ(parts, std::vector{tcp(3)});
   EXPECT_EQ(whole.primary, tcp(2)) << "the first that is reached";

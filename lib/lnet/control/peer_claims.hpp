@@ -14,22 +14,22 @@
 namespace plnet::lnet {
 
 // By number of a peer.
-class PeerWords {
+class PeerClaims {
  public:
-  explicit PeerWords(std::size_t peers) : words_(peers) {}
+  explicit PeerClaims(std::size_t peers) : claims_(peers) {}
 
   // True: it has not said so before.
-  [[nodiscard]] bool says(std::uint32_t peer, const Nid& primary) {
-    return set(words_[peer].primary, primary);
+  [[nodiscard]] bool set_primary(std::uint32_t peer, const Nid& primary) {
+    return set(claims_[peer].primary, primary);
   }
   // True: not by this one before.
   [[nodiscard]] bool claim(std::uint32_t peer, const Nid& by_primary) {
-    return set(words_[peer].claimed_by, by_primary);
+    return set(claims_[peer].claimed_by, by_primary);
   }
   // Any: nothing was said.
-  [[nodiscard]] const Nid& said_by(std::uint32_t peer) const { return words_[peer].primary; }
-  [[nodiscard]] const Nid& claimer_of(std::uint32_t peer) const { return words_[peer].claimed_by; }
-  void forget(std::uint32_t peer) { words_[peer] = {}; }
+  [[nodiscard]] const Nid& primary_of(std::uint32_t peer) const { return claims_[peer].primary; }
+  [[nodiscard]] const Nid& claimer_of(std::uint32_t peer) const { return claims_[peer].claimed_by; }
+  void forget(std::uint32_t peer) { claims_[peer] = {}; }
 
  private:
   struct Word {
@@ -43,7 +43,7 @@ class PeerWords {
     return differs;
   }
 
-  std::vector<Word> words_;
+  std::vector<Word> claims_;
 };
 
 }  // namespace plnet::lnet
