@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An ACK for a descriptor of another shard. All of it is there with its header, so nobody waits for
-// an answer: the owner of the descriptor is told, and the note comes home empty. Half as many cache
-// lines change hands as for a message whose match is asked for. Only of a sender that goes by one
-// NID and sent it here itself; any other ACK is received as a REPLY is.
+// An ACK for a descriptor of another shard. The ACK is complete with its header, so the receiving
+// shard does not wait for an answer: a note tells the owner of the descriptor, and comes home
+// empty. That moves half as many cache lines between cores as a question about a match. It is for
+// senders with one NID that sent the ACK themselves; any other ACK is received like a REPLY.
 #pragma once
 
 #include "lib/base/cache_line.hpp"
@@ -11,7 +11,7 @@
 
 namespace plnet::lnet {
 
-// From when it is posted it is only read, until it is taken from its pool again.
+// Constant from its post until its pool lends it again.
 struct alignas(2 * kCacheLine) AckNote : Parcel {
   AckNote() : Parcel(ParcelKind::kAckNote) {}
 

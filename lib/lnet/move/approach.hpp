@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fetches what the home of a peer NI looks at for a message to it, and writes to most of. One step
-// of a pipeline after the other: each reads what the one before has fetched.
+// Prefetches the lines that the home of a peer NI reads and writes for a message to it, in the
+// steps of a pipeline: each step reads the lines that the step before has fetched.
 #pragma once
 
 #include <cstddef>

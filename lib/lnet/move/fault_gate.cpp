@@ -61,7 +61,7 @@ bool FaultGate::fails(Message& message, Instant now) {
   return true;
 }
 
-// What a rule held that is gone goes on.
+// Messages that a removed rule held go on.
 void FaultGate::look_at_rules() {
   const FaultView* const view = rules();
   const std::uint64_t version = view == nullptr ? 0 : view->version;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where fault rules meet the messages of a shard: asks them, and keeps what they hold back. Asked
-// only while there are rules; without any, all there is of it is the look at a null pointer.
+// The place where fault rules meet the messages of a shard: it asks the rules and keeps the
+// messages that they hold. Without rules a message costs the look at a null pointer.
 #pragma once
 
 #include <atomic>
@@ -16,42 +16,43 @@
 
 namespace plnet::lnet {
 
-// What was held back and may go on, and how.
+// A message that was held and goes on, or ends.
 struct Released {
   Parcel* parcel = nullptr;
-  Health health = Health::kOk;  // else: it has failed so
-  bool dropped = false;         // the node or its interface goes
+  Health health = Health::kOk;  // not kOk: it ends with this class
+  bool dropped = false;         // the node or the NI is being removed
 };
 
 class FaultGate {
  public:
-  // Of one shard. What a rule would hold beyond that goes on at once, and is counted.
+  // The most that the gate of a shard holds. A rule that would hold more lets the message go on,
+  // and counts it.
   static constexpr std::size_t kHeldMax = 1024;
 
-  // `parcels`: that the shard has. Allocates; start-up only.
+  // `parcels`: messages and receives of the shard. Allocates; start-up only.
   FaultGate(const std::atomic<const FaultView*>& view, Counters<LnetCauses>& causes,
             std::size_t parcels);
 
   // Hot. Null: there are no rules.
   [[nodiscard]] const FaultView* rules() const { return view_.load(std::memory_order_acquire); }
 
-  // The rest only while rules() says so.
+  // The calls below need rules() != nullptr.
 
-  // Why what arrives is to be dropped, if it is.
+  // The cause of a drop, if a rule drops a message that arrives.
   [[nodiscard]] std::optional<Cause> drops(const MessageHeader& header, const Nid& local,
                                            Instant now) const;
-  // True: kept here until its time has come.
+  // True: the gate keeps the message until its delay is over.
   [[nodiscard]] bool delays(Receive& receive, Instant now);
   [[nodiscard]] bool delays(Message& message, Instant now);
-  // True: it fails, and is kept here until the next turn.
+  // True: the message fails, and the gate keeps it until the next turn.
   [[nodiscard]] bool fails(Message& message, Instant now);
 
   [[nodiscard]] bool empty() const { return held_.empty(); }
-  // What goes on next; null parcel: nothing for now.
+  // The next message that goes on; null parcel: none is due.
   [[nodiscard]] Released next(Instant now);
-  // What would leave through this NI or came in there is dropped by next(), now.
+  // The NI is being removed: next() drops all messages that came in or leave by it.
   void close(const Ni& ni);
-  // What would go to this peer NI goes on.
+  // The peer NI is being removed: messages to it go on.
   void release(const PeerNi& peer_ni);
   [[nodiscard]] Instant next_deadline() const;
 
@@ -59,7 +60,7 @@ class FaultGate {
   struct Held {
     Parcel* parcel = nullptr;
     Instant due{};
-    std::uint64_t rule = 0;  // 0: none can change its mind
+    std::uint64_t rule = 0;  // 0: it stays until it is due, with or without rules
     Health health = Health::kOk;
     bool dropped = false;
   };

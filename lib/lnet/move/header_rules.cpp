@@ -48,8 +48,8 @@ HeaderRuling rule_on_header(const RxOffer& offer, const Ni& ours, const LocalVie
     case MessageType::kHello:
     default: return reject(Cause::kRejectedType);
   }
-  // A kernel router passes it on unseen, so whoever brings it is not to blame for it, nor are those
-  // whose messages come by the same connection. A table of ours must not hold it as a key.
+  // A kernel router passes such a NID on unseen, so neither the connection nor the neighbour is to
+  // blame. It must not become a key of our tables.
   if (!header.source.is_well_formed() || header.source.is_any()) return kNidOfNobody;
   if (header.destination == ours.nid) return {HeaderVerdict::kForUs, {}};
   if (!header.destination.is_well_formed()) return kNidOfNobody;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is decided of a message that arrives by looking at its header alone: the first rows of the
-// receive decision tree. Order and outcomes are those of lustre-release lnet/lnet/lib-move.c:
-// lnet_parse().
+// The rules that need only the header of a message that arrives. Order and results are those of
+// lustre-release lnet/lnet/lib-move.c: lnet_parse().
 #pragma once
 
 #include <optional>
@@ -24,17 +23,17 @@ struct HeaderRuling {
   Cause cause = Cause::kRejectedType;
 };
 
-// `ours`: the NI that received it. `local`: all that we have.
+// `ours`: the NI that received it. `local`: all NIs of this node.
 [[nodiscard]] HeaderRuling rule_on_header(const RxOffer& offer, const Ni& ours,
                                           const LocalView& local, bool routing);
 
-// Of a message that is not for the NI that it comes in by: why nobody may send it so. Its network
-// decides, whoever asks what would happen need have no NI.
+// The cause why a message that is not for the NI must not arrive there. Only the network of the NI
+// matters, so that reports can ask without an NI.
 [[nodiscard]] std::optional<Cause> rejection_of(const Nid& destination, NetId came_in_by,
                                                 const LocalView& local);
 
-// A ping or discovery of another node, for whomever: to a router its network is alive. Of what
-// passed the rules about types and lengths.
+// The message is a ping or a discovery from another node, with any destination: it proves to a
+// router that its network is alive. The message has passed the rules about types and lengths.
 [[nodiscard]] bool is_ping_of_another(const MessageHeader& header, const LocalView& local);
 
 }  // namespace plnet::lnet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lanes of a peer NI through one NI: the shards that have bulk connections to it, and how much
-// is under way by each. Chosen from where all messages to it pass, for large ones.
+// The lanes of a peer NI through one NI: the shards with bulk connections to it, and the bytes
+// under way by each. The shard of lane 0 chooses among them for large messages.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +26,12 @@ class LaneSet {
     return (up_ & ~(std::uint64_t{1} << shard)) != 0;
   }
 
-  // The one with the least under way, in turn among equals; none: no lane is up. As the kernel
-  // chooses among connections (lustre-release socklnd_cb.c: ksocknal_find_conn_locked()).
+  // Returns the lane with the fewest bytes under way, in turn among equals; none: no lane is up.
+  // The kernel chooses among connections in this way (lustre-release socklnd_cb.c:
+  // ksocknal_find_conn_locked()).
   [[nodiscard]] std::optional<ShardId> choose() {
     if (up_ == 0) return std::nullopt;
-    const auto shift = static_cast<int>(last_) + 1;  // those behind the last one come first
+    const auto shift = static_cast<int>(last_) + 1;  // lanes after the last choice come first
     ShardId best = kShardsMax;
     for (std::uint64_t rest = std::rotr(up_, shift); rest != 0; rest &= rest - 1) {
       const auto shard = static_cast<ShardId>((std::countr_zero(rest) + shift) % 64);
@@ -40,7 +41,7 @@ class LaneSet {
     return best;
   }
 
-  // No lane is up, and nothing is under way by any.
+  // No lane is up and no bytes are under way.
   [[nodiscard]] bool idle() const {
     return up_ == 0 && std::ranges::all_of(bytes_, [](std::uint64_t bytes) { return bytes == 0; });
   }
@@ -57,7 +58,7 @@ class LaneSet {
 
   std::uint64_t up_ = 0;
   ShardId last_ = kShardsMax - 1;
-  // Of messages that have not ended, which are as many as the pools of all shards hold.
+  // Bytes of messages that have not ended; the pools of all shards bound their number.
   std::array<std::uint64_t, kShardsMax> bytes_{};
 };
 

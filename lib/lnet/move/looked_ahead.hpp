@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peer NIs that announced messages go to, and the gateways that lead there, from their
-// announcement until they are offered in the same turn and order. What nobody offers then is
-// forgotten.
+// Destinations of announced messages, with the gateways that lead there, from the announcement
+// until the messages are offered in the same turn and order. Entries of messages that are not
+// offered expire with the turn.
 #pragma once
 
 #include <array>
@@ -15,21 +15,21 @@ namespace plnet::lnet {
 
 class LookedAhead {
  public:
-  // What more than these fetch pushes out of the cache what the first did.
+  // Prefetches for more messages than these would evict the lines of the first ones.
   static constexpr std::size_t kMost = 32;
 
   struct Destination {
     PeerNi* peer_ni = nullptr;
-    OnlyHop gateway;  // if its net is not ours and only one leads there
+    OnlyHop gateway;  // the only one that leads to its remote network, if there is one
   };
 
   void clear() { next_ = count_ = 0; }
-  // Its gateway is for the caller to add.
+  // The caller sets the gateway.
   Destination& add(PeerNi& found) {
     PLNET_CHECK(count_ < kMost, "no more are looked at together");
     return found_[count_++] = {.peer_ni = &found, .gateway = {}};
   }
-  // Without a peer NI: `nid` is not the next one's.
+  // Without a peer NI: the next entry is for another NID.
   [[nodiscard]] Destination take(const Nid& nid) {
     if (next_ == count_ || found_[next_].peer_ni->nid != nid) return {};
     return found_[next_++];

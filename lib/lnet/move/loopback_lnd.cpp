@@ -52,7 +52,7 @@ void LoopbackLnd::resume(RxHandle rx, const RxDecision& decision) {
 unsigned LoopbackLnd::flush(Instant /*now*/) {
   unsigned work = end_parked();
   std::uint32_t index = first_;
-  first_ = last_ = kNone;  // what upcalls add waits for the next turn
+  first_ = last_ = kNone;  // messages that upcalls add wait for the next turn
   while (index != kNone) {
     const std::uint32_t next = slots_[index].next;
     if (slots_[index].state == State::kQueued) {
@@ -72,7 +72,7 @@ unsigned LoopbackLnd::flush(Instant /*now*/) {
   return work;
 }
 
-// Nobody may ever decide about a message that is parked: it ends when it is asked to.
+// The core may never decide about a parked message, so each ends on request.
 unsigned LoopbackLnd::end_parked() {
   if (!parked_must_end_) return 0;
   parked_must_end_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The network `lo`: what a node sends to 0@lo arrives on the same shard in the same turn, copied.
-// An Lnd like any other, without connections. (lustre-release lnet/lnet/lo.c)
+// The network `lo`: a message to 0@lo arrives on the same shard in the same turn, copied. An Lnd
+// without connections. (lustre-release lnet/lnet/lo.c)
 #pragma once
 
 #include <memory>
@@ -52,11 +52,11 @@ class LoopbackLnd final : public Lnd {
   const std::size_t capacity_;
   const std::unique_ptr<Slot[]> slots_;
   std::uint32_t free_ = kNone;
-  std::uint32_t first_ = kNone;  // queued or resumed, in order
+  std::uint32_t first_ = kNone;  // queued or resumed messages, in order
   std::uint32_t last_ = kNone;
   std::size_t used_ = 0;
   PeerLink* releasing_ = nullptr;
-  bool parked_must_end_ = false;  // some of those that are parked
+  bool parked_must_end_ = false;  // some parked messages must end
   bool shutting_down_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message on its way out of this node, from the call, the answer or the arrival that made it to
-// its end.
+// A message on its way out of this node, from the call, the response or the arrival that made it
+// until its end.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@ namespace plnet::lnet {
 
 struct Receive;
 
-// Whatever retry_count says.
+// An upper bound for retry_count.
 inline constexpr std::uint32_t kRetriesMax = UINT8_MAX;
 
-// A Completion, without what it is of.
+// A Completion without its Transmit.
 struct Ending {
   Ending() = default;
   Ending(const Completion& completion)
@@ -36,12 +36,12 @@ struct Ending {
   bool reply_placed = false;
   bool quarantined = false;
   bool unsent = false;     // failed before any of it had left
-  bool again = false;      // failed, but may be sent again: judged where it failed
-  bool other_way = false;  // without having been sent: its gateway was lost while it waited
+  bool again = false;      // failed and may be sent again, by the judgement where it failed
+  bool other_way = false;  // not sent: its gateway was lost while it waited
   std::uint32_t reply_length = 0;
 };
 
-// Two of them may be with two shards.
+// Aligned so that two messages in the hands of two shards share no lines.
 struct alignas(kNoSharing) Message : Parcel, Transmit {
   Message() : Parcel(ParcelKind::kMessage) {}
 
@@ -51,22 +51,24 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   Relaxed<SendState> state{SendState::kFree};  // written by the shard that has the message
   bool has_peer_credit : 1 = false;
   bool has_ni_credit : 1 = false;
-  bool borrows_ni : 1 = false;  // that credit is one more than the interface has
+  bool borrows_ni : 1 = false;  // the credit is one more than the NI has
 
   bool recovery = false;
-  // Set by the shard that posted it; the message may be on its way through others meanwhile.
+  // Set by the shard that posted the message, which may be on its way through other shards.
   std::atomic<bool> quarantine_over{false};
   Ending result;  // how it ended
-  // Time at which it was made, began its last wait or went to its LND. Other shards only read it.
+  // The time at which it was made, began its last wait or went to its LND. Other shards only read
+  // it.
   Relaxed<Instant> since;
 
-  // Beyond what others look at, but for the target of one whose peer is not known yet: what was
-  // asked for.
+  // Other shards do not read from here on, except the target of a message without a known peer. The
+  // request of the caller:
   alignas(kCacheLine) ProcessId target;  // as the caller named it
-  Nid from = Nid::any();                 // the source that it must have
+  Nid from = Nid::any();                 // the source that it must use
   Nid router = Nid::any();               // responses: the gateway that brought the request
-  Grant grant;                           // requests: of their descriptor
-  Receive* answers = nullptr;            // what is answered, or forwarded; requests of ours: null
+  Grant grant;                           // requests: the grant of their descriptor
+  Receive* answers =
+      nullptr;  // the received message that this answers or forwards; null: a request of this node
 
   // A record from the pool becomes a new message of the shard `on`.
   void start(MessageType type, ShardId on, std::uint32_t pid, Instant now) {
@@ -100,15 +102,16 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
     state.set(next);
   }
 
-  // Made here, for somebody here; it has a grant.
+  // A PUT or GET of this node; it has a grant.
   [[nodiscard]] bool is_request() const { return answers == nullptr; }
-  // An ACK or REPLY that was made here.
+  // An ACK or REPLY of this node.
   [[nodiscard]] bool is_response() const { return answers != nullptr && !routed; }
-  // Its bytes count as under way by this lane, in the books of that shard; lane 0: in none.
+  // The bytes of the message count as under way by this lane, in the LaneSet of that shard; lane 0:
+  // in none.
   void book(LaneId by, ShardId at) { core_state = static_cast<std::uint32_t>(at) << 16U | by; }
   [[nodiscard]] LaneId booked() const { return static_cast<LaneId>(core_state); }
   [[nodiscard]] ShardId booked_at() const { return static_cast<ShardId>(core_state >> 16U); }
-  // What LNet counts as queued for it.
+  // The bytes that LNet's reports count as queued.
   [[nodiscard]] std::uint32_t queue_bytes() const { return header.payload_length + 72; }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one place where messages are seen from outside: where the core meets an NI, and where it
-// drops. Captures (lib/trace/tap) listen here. Without one a message costs a load and a branch.
+// The place where captures (lib/trace/tap) see messages: where the core meets an NI, and where it
+// drops. Without a capture a message costs a load and a branch.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,9 @@
 namespace plnet::lnet {
 
 enum class TapWay : std::uint8_t {
-  kReceived,  // the payload is where it belongs; of a GET with an open sink: it has been served
+  kReceived,  // the payload is in place; a GET with an open sink has been served
   kSent,      // an LND has taken it
-  kDropped,   // it arrived and goes no further, or was to be sent and is not
+  kDropped,   // it arrived and was dropped, or was to be sent and was dropped
 };
 
 inline constexpr Nid kNoNid = Nid::any();
@@ -28,10 +28,10 @@ inline constexpr Nid kNoNid = Nid::any();
 struct TappedMessage {
   const MessageHeader& header;
   TapWay way = TapWay::kReceived;
-  Cause cause = Cause::kReceiveFailed;  // of a drop
+  Cause cause = Cause::kReceiveFailed;  // the cause of a drop
   const Nid& interface = kNoNid;        // ours; any: none was chosen yet
   const Nid& hop = kNoNid;              // the neighbour; any: none was chosen yet
-  Payload payload{};                    // as much as is in memory; may be less than was sent
+  Payload payload{};                    // the part in memory; may be less than was sent
   Instant when{};                       // the turn of the shard
 };
 
@@ -47,18 +47,18 @@ struct TappedWait {
 class MessageTap {
  public:
   virtual ~MessageTap() = default;
-  // Hot. On the shard's thread; must not block, and cannot change what becomes of the message.
+  // Hot. On the shard's thread; must not block, and must not change the message.
   virtual void on_message(const TappedMessage& message) = 0;
   // Hot where messages wait. The contract of on_message() holds.
   virtual void on_wait(const TappedWait& /*wait*/) {}
-  // The shard's turn ends: readers may wait for its messages.
+  // The shard's turn ends. Readers may wait for its messages.
   virtual void end_turn() = 0;
-  // Payloads have to be in memory: none is kept by its LND for the next hop.
+  // Payloads must be in memory: no LND may keep one for the next hop.
   [[nodiscard]] virtual bool wants_payload() const = 0;
 };
 
-// A shard's. The admin thread changes it while messages flow; a tap that was taken out may be used
-// until the shard's turn has ended.
+// The tap of a shard. The admin thread changes it while messages flow; the shard may use a removed
+// tap until its turn has ended.
 struct alignas(kNoSharing) TapSlot {
   std::atomic<MessageTap*> tap{nullptr};
 

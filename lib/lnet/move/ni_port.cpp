@@ -11,8 +11,8 @@
 namespace plnet::lnet {
 
 namespace {
-// If all are in use at once, which they hardly ever are. Each message looks at a bucket, anywhere
-// among those of all connections: they should lie in a near cache.
+// Receives in a bucket if all records are in use, which is rare. The messages of all connections
+// use buckets everywhere in the table, so it should fit in a near cache.
 constexpr std::size_t kReceivesOfBucket = 4;
 }  // namespace
 
@@ -51,7 +51,8 @@ unsigned NiPort::flush(Instant now) {
   return work + lnd_->flush(now);
 }
 
-// None has ended yet. An LND that has kept a payload may have passed it on without its memory.
+// No message of these has ended. An LND that has kept a payload may have passed it on without its
+// memory.
 void NiPort::show_sent(MessageTap& tap, std::span<Transmit* const> taken, Instant now) const {
   for (const Transmit* const transmit : taken) {
     const bool carries =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One NI on one shard: the LND, the credits and queue of what is sent through it, what is being
-// received from it. The LND's upcalls come in here.
+// One NI on one shard: the LND, the NI credits and the queue of messages that leave by it, and the
+// messages that arrive by it. Upcalls of the LND come in here.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,12 @@ class Releaser;
 
 class NiPort final : public LndUpcalls {
  public:
-  // `credits`: of this NI on this shard; 0: without limit. `receives`: records of the shard.
+  // `credits`: of this NI on this shard; 0: without limit. `receives`: receive records of the
+  // shard.
   NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages, std::size_t receives,
          const TapSlot& tap, Sender& sender, Receiver& receiver, Releaser& releaser);
 
-  // The LND is made with this as its core, then attached.
+  // The LND is made with this object as its core, then attached.
   void attach(Lnd& lnd) { lnd_ = &lnd; }
   void adopt(std::unique_ptr<Lnd> lnd) {
     owned_ = std::move(lnd);
@@ -39,7 +40,7 @@ class NiPort final : public LndUpcalls {
   [[nodiscard]] Ni& ni() { return ni_; }
   [[nodiscard]] const Ni& ni() const { return ni_; }
 
-  // False: none is left, the message waits here. `may_borrow`: it goes all the same.
+  // False: no credit is left, and the message waits here. `may_borrow`: it does not wait.
   [[nodiscard]] bool take_credit(Message& message, bool may_borrow) {
     if (!limited_) return true;
     message.has_ni_credit = true;
@@ -50,7 +51,7 @@ class NiPort final : public LndUpcalls {
     waiting_.push_back(message);
     return false;
   }
-  // Returns the message that may go now, if one waited.
+  // Returns the message that takes the credit, if one waits.
   [[nodiscard]] Message* return_credit(Message& message) {
     if (!message.has_ni_credit) return nullptr;
     message.has_ni_credit = false;
@@ -62,27 +63,28 @@ class NiPort final : public LndUpcalls {
     return waiting_.pop_front();
   }
 
-  // Those that wait for one; the visit may leave() it.
+  // Calls visit(message) for each message that waits for a credit; the visit may leave() it.
   template <class Visit>
   void for_each_waiting(Visit&& visit) {
     waiting_.for_each(visit);
   }
-  // It waits no more.
+  // The message gives up its wait.
   void leave(Message& message) {
     message.unlink();
     message.has_ni_credit = false;
     credit_view_.set(++credits_);
   }
 
-  // Goes to the LND at the end of the turn.
+  // The LND gets the message at the end of the turn.
   void hand_over(Message& message) {
     PLNET_CHECK(out_tail_ - out_head_ <= out_mask_, "the ring holds every message there is");
     message.enter(SendState::kWithLnd);
     out_[out_tail_++ & out_mask_] = &message;
   }
-  // Once a turn: offers what was handed over, lets the LND post it. Returns pieces of work.
+  // Once a turn: offers messages to the LND, and lets it post them. Returns pieces of work.
   unsigned flush(Instant now);
-  // One message that waits for a credit or for the LND, with its credit returned; null: none.
+  // Takes back a message that waits for a credit or for the LND, and returns its credit; null:
+  // none.
   Message* take_back();
 
   void remember(Receive& receive) {
@@ -90,7 +92,7 @@ class NiPort final : public LndUpcalls {
     receive.next_in_port = bucket;
     bucket = &receive;
   }
-  // Null: no such message is being received.
+  // Null: no message with this handle arrives.
   [[nodiscard]] Receive* find(RxHandle rx) {
     Receive* at = buckets_[rx.index & bucket_mask_];
     while (at != nullptr && at->rx != rx)
@@ -105,13 +107,13 @@ class NiPort final : public LndUpcalls {
     *at = receive.next_in_port;
   }
 
-  // A message has come in.
+  // A message has arrived.
   void note_arrival(Instant now) {
     if (now - heard_ >= kHeardStep) [[unlikely]]
       publish_heard(now);
   }
 
-  // Records that name this port; it outlives them.
+  // A record that names this port keeps it alive.
   void hold() { ++users_; }
   void release() { --users_; }
 
@@ -141,7 +143,7 @@ class NiPort final : public LndUpcalls {
   void on_interface(InterfaceState state, Errc cause) override;
 
  private:
-  // NIs are told no more often: their lines are read by all shards.
+  // The NI's time of arrival is written no more often: all shards read that line.
   static constexpr Duration kHeardStep = std::chrono::seconds(1);
 
   void publish_heard(Instant now);
@@ -163,7 +165,7 @@ class NiPort final : public LndUpcalls {
   WaitQueue<Message> waiting_;
   bool closing_ = false;
 
-  // Handed over and not yet taken: a ring that holds every message there is.
+  // Messages for the LND: a ring with room for all messages of the node.
   const std::size_t out_mask_;
   const std::unique_ptr<Transmit*[]> out_;
   std::size_t out_head_ = 0;

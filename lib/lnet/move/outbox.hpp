@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shard sends to others in a turn, handed to their mailboxes together. A line of a mailbox
-// has four slots: filled one by one under the eyes of a reader it would change hands for each.
+// The parcels that a shard sends to others in a turn, posted to their mailboxes together. A line of
+// a mailbox has four slots: filled one by one while the reader polls it, the line would move
+// between cores for each.
 #pragma once
 
 #include <array>
@@ -16,13 +17,13 @@ namespace plnet::lnet {
 
 class Outbox {
  public:
-  // Allocates; start-up only. The grid outlives it. One shard has nobody to write to.
+  // Allocates; start-up only. The grid outlives it. A single shard has no mailboxes.
   Outbox(MailboxGrid<Parcel>* mail, ShardId from, unsigned shards)
       : mail_(mail),
         from_(from),
         batches_(shards == 1 ? nullptr : std::make_unique<Batch[]>(shards)) {}
 
-  // In order for each shard. A full batch goes at once.
+  // Keeps the order for each shard. A full batch leaves at once.
   void add(Parcel& parcel, ShardId to) {
     Batch& batch = batches_[to];
     batch.parcels[batch.count++] = MailedParcel::slip(parcel);
@@ -54,7 +55,7 @@ class Outbox {
 
   MailboxGrid<Parcel>* const mail_;
   const ShardId from_;
-  std::uint64_t waiting_ = 0;  // shards for which there is something
+  std::uint64_t waiting_ = 0;  // bits of shards with a batch
   const std::unique_ptr<Batch[]> batches_;
 };
 

@@ -106,7 +106,7 @@ void PeerPorts::give_back(LndLink& link) {
   if (extra) extra_links_.give(&link);
 }
 
-// lustre-release lnet/lnet/peer.c: lnet_peer_net_added(), which would forget what is under way
+// lustre-release lnet/lnet/peer.c: lnet_peer_net_added(), which ignores messages under way.
 void PeerPort::change_credits() {
   tx_credits_max = peer_ni->tx_credits_max.get();
   tx_credits_min = tx_credits();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One peer NI on one shard: the links for its LNDs and what was counted. On the home shard of the
-// peer NI also its credits and the queue of those that wait for one.
+// One peer NI on one shard: the links of LNDs to it and its counters. On the home shard of the peer
+// NI also its credits and the queue of messages that wait for one.
 #pragma once
 
 #include <array>
@@ -24,67 +24,67 @@ struct Message;
 struct PeerPort;
 struct Receive;
 
-// A peer NI may be reached through several NIs of ours; each of their LNDs has a link of its own.
+// Several NIs of this node may reach a peer NI; the LND of each has its own link.
 struct alignas(kCacheLine) LndLink : PeerLink {
   PeerPort* port = nullptr;
   LndLink* next = nullptr;
   std::uint16_t ni = 0;     // number of the NI
-  std::uint16_t lanes = 0;  // number of its LaneSet, from 1 on; 0: all goes by lane 0
+  std::uint16_t lanes = 0;  // number of its LaneSet, from 1 on; 0: lane 0 only
   bool releasing = false;
 };
 static_assert(sizeof(LndLink) == kCacheLine);
 
-// What it has of this shard's receive records (receive_shares.hpp).
+// The share of a peer NI in this shard's receive records (receive_shares.hpp).
 struct ReceiveShare {
   std::uint32_t used = 0;
-  bool stalled = false;  // for too long none came back: what is too much is dropped
-  Instant moved{};       // when one came back, or the first began to wait
+  bool stalled = false;  // no record came back for too long: excess requests are dropped
+  Instant moved{};       // time at which a record came back, or the first request began to wait
   WaitQueue<Receive> waiting;
 };
 
-// In a list of the sender's while something waits.
+// In the list of HopCredits while messages wait for a credit.
 struct alignas(kNoSharing) PeerPort : ListNode<> {
   PeerNi* peer_ni = nullptr;
   LndLink* links = nullptr;
 
-  // The home's.
+  // Used on the home.
   std::int32_t tx_credits_max = 0;
   std::int32_t tx_credits_min = 0;
-  std::uint32_t outstanding = 0;  // messages that have a credit, have borrowed one or wait for one
+  std::uint32_t outstanding = 0;  // messages that hold, have borrowed or wait for a credit
   std::uint32_t waiting_count = 0;
-  std::uint64_t queued_bytes = 0;  // with 72 for each message, as LNet shows it
+  std::uint64_t queued_bytes = 0;  // with 72 bytes for each message, as in LNet's reports
   bool starting = false;
   bool releasing = false;
-  bool prompt = false;  // it took the last message that ended at once
-  // During a look at hops that may have stalled: messages that wait for a credit of an interface.
+  bool prompt = false;  // it took the last message that ended within kPromptly
+  // Used by HopStalls::sweep(): messages to this hop that wait for an NI credit.
   std::uint32_t waits_for_ni = 0;
 
-  // Nearly all have one link: it lies here, and is found together with its port.
+  // Nearly every port has one link, which lies here beside its port.
   alignas(kCacheLine) LndLink own_link;  // in use: names this port
 
   Traffic traffic;
   Failures failures;
-  // What it sends here to be forwarded: each such message looks at all of it.
+  // Credits and queue of its messages that are forwarded: each such message reads all of it.
   alignas(kCacheLine) ClientCredits client;
-  WaitQueue<Message> waiting;  // used by the home alone
-  // What is forwarded to it: a message without payload looks at the first line of it alone.
+  WaitQueue<Message> waiting;  // used on the home
+  // Its share of the buffers as a next hop. A message without payload reads the first line only.
   alignas(kCacheLine) HopShare hop;
   ReceiveShare share;
 
-  // Below 0: borrowed, or waited for.
+  // Below 0: messages have borrowed credits or wait for them.
   [[nodiscard]] std::int32_t tx_credits() const {
     return tx_credits_max - static_cast<std::int32_t>(outstanding);
   }
-  // Messages that do not wait here.
+  // Messages that do not wait for a credit.
   [[nodiscard]] std::uint32_t under_way() const { return outstanding - waiting_count; }
-  // The home's, before it looks at credits: its network may have come with others than before.
+  // On the home, before a look at credits: the configuration may have changed their number.
   void follow_credits() {
     if (peer_ni->tx_credits_max.get() != tx_credits_max) [[unlikely]]
       change_credits();
   }
   void change_credits();
 
-  // The lines that a message to it looks at.
+  // Fetches the lines that a message to the peer NI reads.
   void prefetch() const {
     plnet::prefetch(this);
     plnet::prefetch(&own_link);
@@ -97,14 +97,13 @@ static_assert(sizeof(HopShare) - sizeof(HopShare::queues) + sizeof(HopQueue) <= 
 
 class PeerPorts {
  public:
-  // `peer_nis`: how many there can be in the node; `ports`: how many of them on this shard;
-  // `extra_links`: beyond one for each of those; `lane_sets`: links that can have more lanes than
-  // one. Allocates; start-up only.
+  // `peer_nis`: of the node; `ports`: of this shard; `extra_links`: beyond one link for each port;
+  // `lane_sets`: links that may have several lanes. Allocates; start-up only.
   PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_links,
             std::size_t lane_sets);
 
   [[nodiscard]] PeerPort* find(const PeerNi& peer_ni) const { return of_[peer_ni.number]; }
-  // Fetches the cache line that find() will look at.
+  // Fetches the cache line that find() reads.
   void prefetch(const PeerNi& peer_ni) const {
     plnet::prefetch(static_cast<const void*>(&of_[peer_ni.number]));
   }
@@ -113,29 +112,29 @@ class PeerPorts {
     PeerPort* const port = find(peer_ni);
     return port != nullptr ? port : make(peer_ni);
   }
-  // The port's link for an NI of ours, made on first use. Null: all are in use.
+  // The port's link for an NI of this node, made on first use. Null: all are in use.
   [[nodiscard]] LndLink* link(PeerPort& port, std::uint16_t ni) {
     LndLink* const first = port.links;
     return first != nullptr && first->ni == ni ? first : search_link(port, ni);
   }
-  // Null: there is none yet.
+  // Null: there is no link yet.
   [[nodiscard]] LndLink* find_link(const PeerNi& peer_ni, std::uint16_t ni);
-  // A lane of the link's comes or goes. False: no room, and messages go as without it.
+  // A lane of the link is up or down. False: no LaneSet is free, and messages use lane 0.
   [[nodiscard]] bool set_lane(LndLink& link, ShardId shard, bool up);
-  // What was booked on a lane has come back; nothing if the link has lost its lanes.
+  // Booked bytes have come back. Nothing if the link has lost its lanes.
   void unbook(LndLink& link, ShardId shard, std::uint32_t bytes);
-  // Of a link that has some.
+  // The link has lanes.
   [[nodiscard]] LaneSet& lanes(const LndLink& link) { return lane_sets_.at(link.lanes - 1U); }
 
-  // Of every PeerLink of the shard's but that of loopback.
+  // Every PeerLink of the shard is an LndLink, except that of loopback.
   [[nodiscard]] static LndLink& of(PeerLink& link) { return static_cast<LndLink&>(link); }
 
   // No LND knows the link any more.
   void give_back(LndLink& link);
-  // It has no links, nothing waits.
+  // The port has no links, and no message waits for it.
   void give_back(PeerPort& port);
 
-  // How many there are for an NI of ours.
+  // The number of links of an NI.
   [[nodiscard]] std::uint32_t links_of(std::uint16_t ni) const { return link_counts_[ni]; }
   [[nodiscard]] const Pool<PeerPort>& pool() const { return ports_; }
   template <class Visit>

@@ -57,7 +57,7 @@ void PoolKeeper::post_note(BufferClass of, What what) {
   (void)notes_.push(note);
 }
 
-// Once a minute at most, and no longer than HopStalls::sweep().
+// Once a minute at most, and as long as HopStalls::sweep().
 void PoolKeeper::find_hop(StarvingNote& note) {
   core_.receives.for_each_lent([&](Receive& receive) {
     const Forwarding& forwarding = receive.forwarding;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message that is being received: the conversation that decides what becomes of it, from its
-// header to the end of its payload and of the answer to it.
+// A message that arrives, from its header until its payload is in place and its answer has left.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +28,18 @@ struct Forwarding {
   bool has_credit = false;     // a credit of the client; in kCreditWait: queued for one
   bool has_buffer = false;     // until kLeaving, this includes the promise of a Message
   bool via_router = false;     // see `next_hop`
-  // The lowest bits of ShardCore::hops_lost_seen when the path was chosen: nothing is under way
-  // for so many losses that these bits wrap around.
+  // The lowest bits of ShardCore::hops_lost_seen when the path was chosen. No message lives through
+  // so many losses that these bits wrap around.
   std::uint8_t chosen_at = 0;
   BufferRef buffer;
 
-  // The path that was chosen when its header came, or when that was lost.
+  // The path, chosen when the header arrived and again when it was lost.
   Ni* ni = nullptr;
-  PeerNi* next_hop = nullptr;  // null: none is, or not any more
-  PeerPort* hop = nullptr;     // of that one: whose share of the buffers this is
+  PeerNi* next_hop = nullptr;  // null: none is chosen, or the port of the hop is gone
+  PeerPort* hop = nullptr;     // the port of next_hop, whose share of the buffers this uses
   Nid destination;
-  PayloadKeeper* keeper = nullptr;  // the LND that it came by, until all is in the buffer or gone
+  PayloadKeeper* keeper =
+      nullptr;  // the LND that keeps the payload, until it is in the buffer or gone
 };
 static_assert(sizeof(Forwarding) <= 80);
 
@@ -51,40 +51,41 @@ enum class Match : std::uint8_t {
   kPassedOn,  // an ACK: the owner ends it and does not answer (ack_note.hpp)
 };
 
-// Two of them may be with two shards.
+// Aligned so that two receives in the hands of two shards share no lines.
 struct alignas(kNoSharing) Receive : Parcel {
   Receive() : Parcel(ParcelKind::kReceive) {}
 
-  // What arrived; constant.
+  // The message as it arrived; constant.
   MessageHeader header;
   Nid from;       // last hop
-  Nid initiator;  // primary NID of who made it
+  Nid initiator;  // primary NID of the originator
   bool reply_by_lnd = false;
-  bool forwarded = false;  // not for us
+  bool forwarded = false;  // the message is for another node
 
-  // The conversation. Whoever is asked answers to `asker`: where the message arrived, or the home
-  // of the lazy portal on which it waits.
+  // The search for a descriptor. A shard that is asked answers to `asker`: the shard on which the
+  // message arrived, or the home of the lazy portal on which it waits.
   ShardId asker = 0;
-  ShardId first_asked = 0;  // the turn among the shards began there
-  ShardId owner = 0;        // of the descriptor that was granted
+  ShardId first_asked = 0;  // the shard at which the round of questions began
+  ShardId owner = 0;        // of the granted descriptor
   Match match = Match::kNone;
-  bool was_held = false;                    // a delay rule held it: no rule does again
-  std::uint32_t attach_epoch = 0;           // epoch of its portal's home at the turn's begin
+  bool was_held = false;                    // a delay rule held it, so no rule does again
+  std::uint32_t attach_epoch = 0;           // epoch of its portal's home when the round began
   Instant waits_since{};                    // start of its last wait
-  Cause cause = Cause::kDroppedPutNoMatch;  // not matched: why
+  Cause cause = Cause::kDroppedPutNoMatch;  // the reason why there is no match
   Grant grant;
   Result<void> status;  // of the payload, or of the answer
 
-  // The shard's on which it arrived; nobody else looks here.
+  // Only the shard on which the message arrived uses these.
   RxHandle rx;
   NiPort* port = nullptr;
   PeerPort* peer = nullptr;  // of `from`; null: loopback
   LndLink* link = nullptr;
-  PeerPort* charged = nullptr;  // whose share of the records this is
+  PeerPort* charged = nullptr;  // the peer NI whose share of the records this uses
   Receive* next_in_port = nullptr;
   RxDecision decision;                               // kept until the LND gets it
   Relaxed<ReceiveState> state{ReceiveState::kFree};  // other shards only read it
-  Relaxed<bool> gone;  // was parked when its connection went; the home of a lazy portal looks too
+  Relaxed<bool>
+      gone;  // its connection is lost while it is parked; the home of a lazy portal reads it too
   Forwarding forwarding;
 
   void enter(ReceiveState next) {
@@ -96,7 +97,7 @@ struct alignas(kNoSharing) Receive : Parcel {
   // An ACK that the descriptor's owner ends by itself, without a notice.
   [[nodiscard]] bool ended_by_owner() const { return match >= Match::kEnded; }
 
-  // Its port, and with it who keeps the payload, is there as long as this is.
+  // The port, and with it the LND that keeps the payload, exists as long as this record.
   [[nodiscard]] KeptPayload kept() const { return {forwarding.keeper, rx}; }
 };
 

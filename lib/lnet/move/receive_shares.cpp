@@ -20,7 +20,7 @@ void ReceiveShares::on_record_returned(PeerPort& peer) {
   if (!is_over(peer.share)) resume_waiting(peer);
 }
 
-// All of them, one for each connection: who comes too late waits again.
+// Resumes all of them, one of each connection; a message that finds no record waits again.
 void ReceiveShares::resume_waiting(PeerPort& peer) {
   while (Receive* const receive = peer.share.waiting.pop_front()) {
     room_.waits.end(*receive);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one peer may have of a shard's receive records. A peer that asks and does not take the
-// answers keeps a record for each; without a share of its own it would have all of them until the
-// LND gives up on it, and nobody else would be heard.
+// The share of a peer NI in a shard's receive records. A peer that sends requests and does not take
+// the answers keeps a record for each; without a limit it would have all records until the LND
+// gives up on it, and the node would receive nothing else.
 //
-// A peer's next request waits, and with it the reading of its connection, while the peer has more
-// than a third of what is free: alone it can have a quarter of all, two a fifth each, and however
-// many they are, something is left. What waits goes on when a record of the peer comes back. If
-// none does for a while its requests are dropped instead, since the answers that would set records
-// free may wait behind them: two nodes that have flooded each other would else wait for each other.
+// The next request of a peer, and with it the reading of its connection, waits while the peer has
+// more than a third of the number of free records: a single peer gets a quarter of all, two get a
+// fifth each, and some records are always left. A waiting request goes on when a record of the peer
+// comes back. If none comes back for kShareStall, requests of the peer are dropped, since the
+// answers that would free records may wait behind them: two nodes that have flooded each other
+// would wait for each other for ever.
 #pragma once
 
 #include <utility>
@@ -20,9 +21,10 @@
 
 namespace plnet::lnet {
 
-// As many as the kernel's peer_credits let a peer have under way: never too many.
+// As many as the kernel's peer_credits allow one peer to have under way; every peer may have these.
 inline constexpr std::uint32_t kReceivesAlways = 8;
-inline constexpr std::size_t kReceivesOfFree = 3;  // one of so many that are free
+inline constexpr std::size_t kReceivesOfFree =
+    3;  // a peer has at most this part of the free records
 // Longer than a transport takes to repeat lost bytes, well below the timeout of any LND.
 inline constexpr Duration kShareStall = std::chrono::seconds(5);
 
@@ -30,7 +32,7 @@ class ReceiveShares {
  public:
   struct Room {
     Pool<Receive>& receives;
-    IntrusiveList<Parcel>& inbox;  // of the shard: what goes on is done by its next step
+    IntrusiveList<Parcel>& inbox;  // of the shard: its next step does the resumed messages
     Counters<LnetCauses>& causes;
     Waits& waits;
     const Instant& now;
@@ -40,11 +42,11 @@ class ReceiveShares {
 
   explicit ReceiveShares(const Room& room) : room_(room) {}
 
-  // Hot. Of a peer that is known. What goes on is its peer's until give_back(); what waits comes
-  // again as ParcelStep::kWaitOver.
+  // Hot. For a message of a known peer. kGoOn: the peer has the record until give_back(). kWait:
+  // the message comes again as ParcelStep::kWaitOver.
   [[nodiscard]] Verdict admit(Receive& receive) {
     const MessageType type = receive.header.type;
-    // Answers set records free.
+    // Responses free records of other nodes and ours.
     if (type != MessageType::kPut && type != MessageType::kGet) return Verdict::kGoOn;
     ReceiveShare& share = receive.peer->share;
     if (is_over(share)) [[unlikely]]
@@ -62,11 +64,11 @@ class ReceiveShares {
       on_record_returned(*peer);
   }
 
-  // Its connection or its link has gone. True: it waited here, and is the caller's.
+  // Its connection or its link is gone. True: it waited here, and is the caller's.
   [[nodiscard]] bool leave(Receive& receive);
-  // The port goes; what was received of it may stay for longer.
+  // The port is about to be free; messages that came from it may stay.
   void forget(const PeerPort& peer);
-  // Now and then, while something waits.
+  // Now and then, while requests wait.
   void sweep();
 
  private:

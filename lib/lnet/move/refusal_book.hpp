@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that a shard drops because of the node's configuration: it does not route, or has no
-// route. Counters have their numbers; the book tells the admin thread of one each second, cause and
-// network.
+// route. Counters have their numbers; the admin thread gets one message each second, for each cause
+// and network.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ class RefusalBook {
         last = {.net = destination.net(), .again_at = now + kEach};
     }
   }
-  // The admin thread.
+  // Called by the admin thread.
   [[nodiscard]] bool take(RefusedMessage& refused) { return waiting_.pop(refused); }
 
  private:

@@ -33,7 +33,7 @@ void Releaser::deliver(Errand& errand) {
   }
 }
 
-// Every shard has been heard: what is there now is all there will be.
+// The errand has visited every shard: no more messages for the peer NI will arrive here.
 void Releaser::at_home(Errand& errand) {
   core_.reach->forget(errand.peer_ni->nid, errand.peer_ni->reach);
   if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
@@ -47,7 +47,7 @@ void Releaser::release_here(Errand& errand) {
   if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
     peer->releasing = true;
     for (LndLink* link = peer->links; link != nullptr;) {
-      LndLink* const next = link->next;  // may be gone when the call returns
+      LndLink* const next = link->next;  // the call may free the link
       release(*link);
       link = next;
     }
@@ -55,7 +55,7 @@ void Releaser::release_here(Errand& errand) {
   waiting_.push_back(errand);
 }
 
-// The peer and the NI may both be going.
+// The peer NI and the NI may be removed at the same time; the second call does nothing.
 void Releaser::release(LndLink& link) {
   if (link.releasing) return;
   link.releasing = true;
@@ -113,7 +113,7 @@ void Releaser::move_on(Errand& errand) {
   }
 }
 
-// Where the LND has told of them.
+// On the shard whose LND reports connections.
 void Releaser::note_connections_gone(const LndLink& link) {
   const NiPort* const port = core_.ports[link.ni];
   if (port == nullptr || link.port == nullptr) return;
@@ -128,12 +128,12 @@ void Releaser::on_link_released(PeerLink& link) {
   if (&link == &core_.loopback) return;
   LndLink& gone = core_.peers.of(link);
   note_connections_gone(gone);
-  // A parked message whose LND has not been told of the link does not end with it.
+  // A parked message whose LND does not have the link yet does not end with it.
   core_.receives.for_each_lent([&](Receive& receive) {
-    // Decided, and its LND hears of it after this.
+    // The LND gets this decision after the release.
     if (receive.decision.link == &gone) receive.decision.link = nullptr;
     if (receive.link != &gone) return;
-    // It meets its sender anew.
+    // The message looks up its sender again.
     if (core_.shares.leave(receive) || core_.forwarder.leave_client(receive)) {
       core_.post(receive, core_.id, ParcelStep::kWaitOver);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes a peer NI away from every shard once no shard can find it any more: what was chosen for it
-// earlier comes to its home or ends there, then the LNDs forget it.
+// Removes a peer NI from every shard after it has left the directory: messages that were to go to
+// it end at its home, then the LNDs release their links.
 //
-// An errand makes two tours of the shards. First it goes to each and from there to the home: what
-// that shard had sent to the home before is then there too. The home ends what waits and waits for
-// what is under way. On the second tour each shard has its LNDs release their links.
+// An errand visits the shards twice. On the first round it goes to each shard and from there to the
+// home, behind all messages that this shard had sent there. The home ends the messages that wait,
+// and waits for those under way. On the second round the LNDs of each shard release their links.
 #pragma once
 
 #include "lib/base/pool.hpp"
@@ -24,7 +24,7 @@ struct Errand : Parcel {
   ShardId visiting = 0;
 };
 
-// Told on the shard from which the errand was sent.
+// Called on the shard from which the errand was sent.
 class ReleaseDone {
  public:
   virtual ~ReleaseDone() = default;
@@ -34,21 +34,22 @@ class ReleaseDone {
 class Releaser {
  public:
   Releaser(ShardCore& core, Sender& sender) : core_(core), sender_(sender) {}
-  // Only where errands begin.
+  // On the shard where errands begin.
   void connect(ReleaseDone& done) { done_ = &done; }
 
   // `errand` comes back in ReleaseDone::released().
   void begin(Errand& errand, PeerNi& peer_ni);
   // Does the step of an errand from a mailbox, or from this shard's own inbox.
   void deliver(Errand& errand);
-  // What waits for messages or LNDs. Once a turn; returns what moved on.
+  // Moves on errands that waited for messages or LNDs. Once a turn; returns how many.
   unsigned step();
 
-  // An NI goes: its LND forgets everybody.
+  // An NI is being removed: its LND releases all links.
   void release_links(const NiPort& port);
   void on_link_released(PeerLink& link);
   [[nodiscard]] bool busy() const { return !waiting_.empty(); }
-  // The next step() moves something on. What else waits is woken by the end of a message or a link.
+  // The next step() moves an errand on. Other waits end with a message or a link, which wakes the
+  // shard.
   [[nodiscard]] bool has_work() const;
 
  private:

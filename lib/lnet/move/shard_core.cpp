@@ -8,7 +8,7 @@ namespace {
 // Finer than any timeout of LNet's, coarser than a turn.
 constexpr Duration kTimerTick = std::chrono::milliseconds(10);
 
-// Whether it has left its maximum or has come to an end of its range.
+// True: health has left its maximum, or has reached an end of its range.
 bool change(HealthValue& health, HealthChange what, std::int32_t step) {
   HealthValue::Change done{};
   switch (what) {
@@ -52,9 +52,9 @@ void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
   outbox.add(parcel, to);
 }
 
-// The kernel sends again what it forwards by the class of the failure, and what ends because a peer
-// or an interface is taken away. Of both some may have left, and whoever gets it twice has no means
-// to tell: what is forwarded goes again only if its LND vouches that nothing has left.
+// The kernel sends a forwarded message again by the class of its failure, and after the removal of
+// a peer or an interface. Some bytes may have left, and the receiver could not recognize a second
+// copy: here a forwarded message is sent again only if its LND reports that no byte has left.
 bool ShardCore::may_go_again(const Message& message) const {
   const Ending& result = message.result;
   if (result.quarantined || result.status) return false;
@@ -62,7 +62,8 @@ bool ShardCore::may_go_again(const Message& message) const {
   return !message.routed || (result.unsent && has_other_way(message));
 }
 
-// For a forwarded message: another NI of ours, another NID of the hop's peer, another gateway.
+// For a forwarded message: another NI of this node, another NID of the hop's peer, or another
+// gateway.
 bool ShardCore::has_other_way(const Message& message) const {
   const PeerNi& hop = *message.hop;
   const Net* const net = local().net(hop.net);
@@ -127,15 +128,16 @@ void ShardCore::request_recovery_if_needed(PeerNi& ni) {
       ni, peer != nullptr && (!peer->single.get() || routes().is_gateway(*peer)));
 }
 
-// No message goes there that would ask again, so what finds no room is found by a look at all.
+// No message asks again for this peer NI, so a request that finds no room makes the coordinator
+// look at all peer NIs.
 void ShardCore::request_recovery_if_needed(PeerNi& ni, bool rivals) {
   if (!needs_recovery(ni, rivals, shared.parameters)) return;
   if (!request_recovery(ni)) shared.recovery_overflow.store(true, std::memory_order_release);
 }
 
-// Once a second for each is enough: as often as it would be pinged at most.
+// Once a second for each peer NI, which is the shortest interval of pings.
 bool ShardCore::request_recovery(PeerNi& hop) {
-  const auto second = static_cast<std::uint16_t>(  // 0 is none
+  const auto second = static_cast<std::uint16_t>(  // 0: none
       now.time_since_epoch() / std::chrono::seconds(1) % UINT16_MAX + 1);
   if (hop.recovery_requested_s.get() == second) return true;
   if (!recovery_requests->push(hop.nid)) return false;

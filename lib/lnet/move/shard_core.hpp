@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of a shard share among themselves, and what all shards of a node share.
+// The data that the parts of a shard share, and the data that all shards of a node share.
 #pragma once
 
 #include <array>
@@ -43,11 +43,11 @@
 
 namespace plnet::lnet {
 
-// Sizes of what is made at start, for each shard.
+// Sizes of the pools of a shard, which are made at start.
 struct ShardLimits {
   std::size_t peer_ports = 65536;
-  std::size_t extra_links = 256;  // beyond one for each peer port
-  std::size_t lane_sets = 128;    // links with lanes on several shards, less than 65535
+  std::size_t extra_links = 256;  // beyond one link for each peer port
+  std::size_t lane_sets = 128;    // links with lanes on several shards; less than 65535
   std::size_t messages = 8192;
   std::size_t receives = 8192;
   std::size_t descriptors = 16384;
@@ -56,7 +56,7 @@ struct ShardLimits {
   std::size_t talkers = 128;        // see LoadTally
 };
 
-// Constant after start, but for what is atomic.
+// Constant after start, except atomics.
 struct NodeShared {
   unsigned shards = 1;
   ShardId coordinator = 0;
@@ -76,28 +76,27 @@ struct NodeShared {
   std::atomic<const RouteView*> routes{nullptr};
   std::atomic<const FaultView*> faults{nullptr};   // null: no rules
   std::atomic<const AccessView*> access{nullptr};  // null: no rules
-  // By shard: who listens to its messages. Empty: nobody ever does.
+  // The tap of each shard. Empty: there are no captures in this program.
   std::span<const TapSlot> taps;
-  // By shard: where its router buffers are. Empty: it has none.
+  // The router buffers of each shard. Empty: there are none.
   std::span<const RouterMemory> router_memory;
-  // Grows when a next hop goes down, or a route: what waits for it has another way, or none.
+  // Grows with each lost next hop or route: messages that wait for it take another path, or end.
   std::atomic<std::uint32_t> hops_lost{0};
-  // Some NI was revived, its LND told that it is up or down, or its health came to an end.
+  // An NI was revived, its LND reported it up or down, or its health reached an end of its range.
   std::atomic<bool> ni_changed{false};
-  // A gateway, or a peer NI of one, was found up or down: how (GatewayNews).
+  // A gateway, or a peer NI of one, was found up or down (bits of GatewayNews).
   std::atomic<std::uint32_t> gateways_changed{0};
-  // Some shard has something in ShardCore::recovery_requests.
+  // Some ShardCore::recovery_requests is not empty.
   std::atomic<bool> recovery_requested{false};
-  // Some peer NI is not well that is in no ShardCore::recovery_requests, which was full.
+  // A request found ShardCore::recovery_requests full: the coordinator looks at all peer NIs.
   std::atomic<bool> recovery_overflow{false};
-  // By home: a match entry was attached to one of its lazy portals.
+  // By home shard: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};
   };
   std::unique_ptr<Notice[]> lazy_attached;
 
-  // The status of some peer NI has become down, or some route cannot be used any more: every shard
-  // looks at what it has to send there, which has another way or none.
+  // A peer NI is down or a route is lost: every shard looks at the messages that wait for it.
   void notify_hop_lost() {
     if (!parameters.routes()) return;
     hops_lost.fetch_add(1, std::memory_order_release);
@@ -114,7 +113,7 @@ struct ShardCore {
   const ShardId id;
   const std::uint16_t cpt;
   const TapSlot& tap_slot;
-  // Something waits that has a deadline, or whose connection may go.
+  // Messages wait that have a deadline, or whose connection may be lost.
   bool sweep_wanted = false;
   Instant now;
 
@@ -124,28 +123,29 @@ struct ShardCore {
   TimerWheel timers;
   PathSequences sequences;
   std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
-  // Messages of this shard that were given a path through the NI and have not ended.
+  // Messages of this shard that have a path through the NI and have not ended.
   std::array<std::uint32_t, kNisMax + 1> ni_users{};
-  std::uint32_t hops_lost_seen = 0;    // of NodeShared::hops_lost: so many are acted upon
-  Relaxed<std::uint32_t> routed_held;  // messages of others, for whoever waits for their end
-  // What this shard sends to itself: done by its next step.
+  std::uint32_t hops_lost_seen =
+      0;  // the value of NodeShared::hops_lost up to which this shard has acted
+  Relaxed<std::uint32_t> routed_held;  // forwarded messages on this shard; a drain waits for 0
+  // Parcels from this shard to itself: its next step does them.
   IntrusiveList<Parcel> inbox;
-  // Parked messages that were decided about; LNDs are told outside of their upcalls.
+  // Parked messages with a decision; their LNDs get it outside of upcalls.
   WaitQueue<Receive> decided;
-  // Peer NIs that are not well, or down and were to be forwarded to: the coordinator pings them.
-  // Those that find no room are told of with the next message.
+  // Peer NIs without full health, and next hops that are down and have messages: the coordinator
+  // pings them. A request that finds no room is repeated by the next message.
   static constexpr std::size_t kRecoveryRequestsMax = 64;
   const std::unique_ptr<SpscRing<Nid>> recovery_requests =
       std::make_unique<SpscRing<Nid>>(kRecoveryRequestsMax);
-  // Complaints about messages that arrived on this shard.
+  // Reports about peers whose messages arrived on this shard.
   const std::unique_ptr<PeerComplaints> complaints = std::make_unique<PeerComplaints>();
   const std::unique_ptr<ReachBook> reach = std::make_unique<ReachBook>();
   const std::unique_ptr<RefusalBook> refusals = std::make_unique<RefusalBook>();
   Waits waits{now, tap_slot};
-  Outbox outbox;                           // to others
-  PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink
+  Outbox outbox;                           // to other shards
+  PeerLink loopback{.nid = kLoopbackNid};  // the only link that is no LndLink
 
-  // These five begin cache lines of their own.
+  // The next five begin cache lines of their own.
   MatchTable match;
   Counters<LnetStatistics> statistics;
   Counters<LnetCauses> causes;
@@ -156,7 +156,7 @@ struct ShardCore {
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   ReceiveShares shares{{receives, inbox, causes, waits, now, sweep_wanted}};
   LookedAhead looked_ahead;
-  // One of a single shard has nobody to write to.
+  // A single shard sends no notes.
   Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
   Forwarder forwarder{*this};
 
@@ -177,7 +177,7 @@ struct ShardCore {
     return known;
   }
 
-  // An access rule forbids to forward what came in on `from`.
+  // An access rule forbids to forward a message that arrived by `from`.
   [[nodiscard]] bool forbids_to_forward(const MessageHeader& header, const Ni& from) const {
     const AccessView* const rules = shared.access.load(std::memory_order_acquire);
     if (rules == nullptr) [[likely]]
@@ -188,16 +188,16 @@ struct ShardCore {
                                      .from = from.net});
   }
 
-  // The LND gets the decision, which is kept in the Receive, at the end of the turn.
+  // The LND gets the decision, which the Receive stores, at the end of the turn.
   void decide(Receive& receive) {
     receive.enter(ReceiveState::kDecided);
     decided.push_back(receive);
   }
 
-  // Gives the parcel away; it leaves at the end of the turn.
+  // The parcel leaves at the end of the turn and belongs to the other shard from now on.
   void post(Parcel& parcel, ShardId to, ParcelStep step);
 
-  // Its status has changed: routes may depend on it.
+  // The status of the peer NI has changed: routes may depend on it.
   void notify_if_gateway(const PeerNi& changed, GatewayNews news) {
     const Peer* const peer = changed.peer.load(std::memory_order_acquire);
     if (peer != nullptr && routes().is_gateway(*peer)) notify_gateway(news);
@@ -207,8 +207,8 @@ struct ShardCore {
     shared.doorbells[shared.coordinator]->ring();
   }
 
-  // Made here, or received. What answers or forwards a received one is that one yet (lustre-release
-  // lnet/lnet/lib-msg.c: lnet_msg_commit()).
+  // A message is made here or arrives. Its answer, or the message that forwards it, counts as the
+  // same one (lustre-release lnet/lnet/lib-msg.c: lnet_msg_commit()).
   void message_begins() {
     statistics.add(Statistic::kMessagesAlloc);
     statistics.raise_to(Statistic::kMessagesMax, statistics.get(Statistic::kMessagesAlloc));
@@ -221,7 +221,7 @@ struct ShardCore {
   }
 
   [[nodiscard]] MessageTap* tap() const { return tap_slot.get(); }
-  // It was received or made, and goes no further.
+  // A message was received or made, and is dropped.
   void tap_drop(const MessageHeader& header, Cause cause, const Nid& interface, const Nid& hop) {
     refusals->note(cause, header.source, header.destination, now);
     show_drop(header, cause, interface, hop);
@@ -242,7 +242,7 @@ struct ShardCore {
               message.hop == nullptr ? kNoNid : message.hop->nid);
   }
 
-  // It arrived and goes no further.
+  // A message that arrived is dropped.
   [[nodiscard]] RxDecision drop(Receive& receive, Cause cause) {
     tap_drop(receive, cause);
     drop(cause, receive.header.payload_length);
@@ -256,37 +256,37 @@ struct ShardCore {
     post(receive, asked, step);
     return {.verdict = RxVerdict::kPark};
   }
-  // A forwarded message does not go to a next hop that is known to be down. Those that the node
-  // itself makes do: that is how it is found out whether it is back. lustre-release
-  // lnet/lnet/lib-move.c: lnet_check_message_drop()
+  // A forwarded message does not go to a next hop that is known to be down. Messages of the node
+  // itself do, and find out whether it is up again. lustre-release lnet/lnet/lib-move.c:
+  // lnet_check_message_drop()
   [[nodiscard]] static bool is_down(const Ni& ni, const PeerNi& hop) {
     return hop.status.get() != kNiUp && ni.tunables.peer_timeout_s > 0;
   }
-  // Nor is it said of a process without privilege that it is down: it called us and cannot be
-  // called, so whatever its NID answers says nothing of it.
+  // A process without privilege is not down: it has called us and cannot be called, so the state of
+  // its NID says nothing about it.
   [[nodiscard]] static bool is_down_for(const MessageHeader& header, const Ni& ni,
                                         const PeerNi& hop, bool hop_is_router) {
     const bool plain_process = !hop_is_router && (header.destination_pid & kPidUserFlag) != 0;
     return is_down(ni, hop) && !plain_process;
   }
-  // What routes there are to a network, as they are now: by the gateway of this hop, and by others
-  // that can be reached (`from`: from this network of ours).
+  // The routes to a network that are alive now: through the gateway of this hop, and through other
+  // reachable gateways (`from`: reachable from this network of ours).
   struct Ways {
     bool by_hop = false;
     bool by_others = false;
   };
   [[nodiscard]] Ways ways_to(NetId net, const PeerNi& hop, NetId from = kNetAny) const;
   [[nodiscard]] bool reaches(const PeerView& gateway, NetId from) const;
-  // What was to be forwarded there is not sent.
+  // The next hop is down: lowers its health, and requests a recovery ping.
   void judge_down(Ni& ni, PeerNi& hop);
-  // It is to be found out when it is well again, or back: a forwarded message was refused for it,
-  // or it is not at its full health. False: there is no room to say so now.
+  // Asks the coordinator to ping the peer NI until it is up with full health. False: there is no
+  // room for the request now.
   bool request_recovery(PeerNi& hop);
-  // It has less health than it could have.
+  // The same for a peer NI that has lost health, if it needs pings.
   void request_recovery_if_needed(PeerNi& ni);
 
-  // What the end of a message says about the two interfaces that it used, and whether it is sent
-  // again. Nothing happens to those that are well and do well: that is nearly always.
+  // Judges the health of both interfaces at the end of a message, and decides whether it is sent
+  // again. Success between healthy interfaces, nearly every case, changes nothing.
   void judge_sent(Ni& ni, Message& message) {
     const bool well = message.result.health == Health::kOk && ni.health.get() == kHealthMax;
     if (!well && message.hop != nullptr) judge_sent_slowly(ni, message);
@@ -296,7 +296,7 @@ struct ShardCore {
                       peer_ni.health.get() == kHealthMax;
     if (!well) judge_received_slowly(ni, peer_ni, status, health);
   }
-  // Something about an NI is for the coordinator to tell peers.
+  // The state of an NI has changed: the coordinator tells the peers.
   void notify_ni_changed() const;
 
  private:

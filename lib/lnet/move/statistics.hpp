@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shard counts: the kernel's counters under the kernel's names (`lnetctl stats show`), and
-// beside them one counter for each way in which a message can be refused or lost.
-// Counting rules: lustre-release lnet/lnet/lib-msg.c: lnet_msg_decommit_tx(),
-// lnet_msg_decommit_rx(). One departure: the ACK and the REPLY that answer a message are counted as
-// what they are; the kernel counts them as sent PUT and GET.
+// The counters of a shard: the kernel's counters under the kernel's names (`lnetctl stats show`),
+// and one counter for each way in which a message can be refused or lost. Counting rules:
+// lustre-release lnet/lnet/lib-msg.c: lnet_msg_decommit_tx(), lnet_msg_decommit_rx(). One
+// departure: an ACK or REPLY that answers a message counts as an ACK or REPLY; the kernel counts it
+// as a sent PUT or GET.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ namespace plnet::lnet {
   X(kDropLength, "drop_length", "bytes", kCount, "payload dropped")
 PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
 
-// Why a message that arrived, or one on its way out, went no further.
+// The cause why a message that arrived, or one on its way out, was dropped or held.
 #define PLNET_LNET_CAUSES(X)                                                                       \
   X(kRejectedAckPayload, "rejected_ack_payload", "messages", kCount, "an ACK with a payload")      \
   X(kRejectedGetPayload, "rejected_get_payload", "messages", kCount, "a GET with a payload")       \
@@ -160,7 +160,7 @@ PLNET_COUNTERS(LnetTraffic, PLNET_LNET_TRAFFIC);
 
 enum class TrafficWay : std::uint8_t { kSent, kReceived, kDropped };
 
-// The row of a message of this type; types that are no message's are not counted by type.
+// The row of a message of this type. Types without messages are not counted.
 [[nodiscard]] constexpr LnetTraffic::Id traffic_id(TrafficWay way, MessageType type) {
   return static_cast<LnetTraffic::Id>(static_cast<std::size_t>(way) * 5 +
                                       static_cast<std::size_t>(type));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The waits of a shard's messages: each begins and ends here, is counted, timed and shown to
-// the tap that traces states.
+// The waits of a shard's messages. Each wait begins and ends here, is counted and timed, and is
+// shown to the tap that traces states.
 #pragma once
 
 #include <algorithm>
