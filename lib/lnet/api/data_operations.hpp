@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program that embeds LNet calls: lay memory open, put, get. One object for each shard; all
-// calls are made on that shard, between or inside its turns, and never block. What comes of them is
-// told to the MD's EventHandler on the same shard.
+// The calls of a program that embeds LNet: attach memory, put, get. There is one object for each
+// shard; all calls are made on that shard, between or inside its turns, and never block. Results
+// come to the MD's EventHandler on the same shard.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace plnet::lnet {
 
 struct PutSpec {
   ProcessId target;
-  Nid from = Nid::any();  // a NID of ours to send from; any: the best
+  Nid from = Nid::any();  // the NID of this node to send from; any: the best
   PortalId portal = 0;
   std::uint64_t match_bits = 0;
   std::uint64_t header_data = 0;
-  std::uint32_t offset = 0;  // used by MDs that are managed remotely
+  std::uint32_t offset = 0;  // used by remotely managed MDs
   bool ack = true;
-  bool recovery = false;  // to exactly this NID, never resent
+  bool recovery = false;  // to this NID only, never sent again
 };
 
 struct GetSpec {
@@ -44,15 +44,15 @@ class DataOperations {
   // kind of match (unique or wildcard). kNoMemory: all descriptors are in use. kInvalid: options,
   // lengths or portal.
   [[nodiscard]] virtual Result<Attached> attach(const MeSpec& me, const MdSpec& md) = 0;
-  // An MD to put from or get into.
+  // Makes an MD to put from or get into.
   [[nodiscard]] virtual Result<MdHandle> bind(const MdSpec& md) = 0;
-  // No new operation begins. The last event, now or when those under way have ended, says
-  // `unlinked`. kNotFound: gone already.
+  // No new operation begins. The last event, now or at the end of those under way, has `unlinked`
+  // set. kNotFound: the MD is gone.
   virtual Result<void> unlink(MdHandle md) = 0;
   virtual Result<void> unlink(MeHandle me) = 0;
 
-  // A failure returned here has no event; any other ends in a SEND event, and in an ACK or REPLY
-  // or in the MD's response timeout. Each uses one of the MD's threshold.
+  // A failure returned here has no event. Any other operation ends in a SEND event, and in an ACK,
+  // a REPLY or the MD's response timeout. Each event uses one of the MD's threshold.
   virtual Result<void> put(MdHandle md, const PutSpec& put) = 0;
   virtual Result<void> get(MdHandle md, const GetSpec& get) = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program lays open to the network, and what it is told about it: memory descriptors (MD),
-// match entries (ME), events. The nouns, bits and fields are LNet's: lustre-release
+// The memory that a program offers to the network, and the events about it: memory descriptors
+// (MD), match entries (ME), events. Nouns, bits and fields are LNet's: lustre-release
 // lnet/include/uapi/linux/lnet/lnet-types.h and lnet/lnet/lib-msg.c: lnet_build_msg_event().
 #pragma once
 
@@ -22,7 +22,7 @@ enum MdOption : std::uint32_t {
   kMdPut = 0x0001,           // accepts PUT
   kMdGet = 0x0002,           // accepts GET
   kMdManageRemote = 0x0004,  // the offset comes with the request
-  kMdTruncate = 0x0010,      // what is too long is cut, else dropped
+  kMdTruncate = 0x0010,      // a longer message is cut, else dropped
   kMdAckDisable = 0x0020,
   kMdMaxSize = 0x0080,  // max_size is valid
   kMdTrackResponse = 0x0400,
@@ -31,7 +31,7 @@ enum MdOption : std::uint32_t {
 
 inline constexpr std::int32_t kThresholdInfinite = -1;
 
-// Names an MD or ME of the node. A handle whose object is gone is refused.
+// Names an MD or ME of the node. Calls refuse a handle whose object is gone.
 struct MdHandle {
   std::uint32_t index = 0;
   std::uint32_t generation = 0;  // 0: none
@@ -70,7 +70,7 @@ struct Event {
   std::uint32_t md_options = 0;
 };
 
-// Told on the shard that owns the MD, inside its turn; may call the shard's API.
+// Called on the shard that owns the MD, inside its turn; may call the shard's API.
 class EventHandler {
  public:
   virtual ~EventHandler() = default;
@@ -78,14 +78,14 @@ class EventHandler {
 };
 
 struct MdSpec {
-  // The list stays in place until the event that says `unlinked`.
+  // The list stays in place until the event with `unlinked`.
   std::span<const Fragment> fragments;
   std::uint32_t length = 0;
   std::int32_t threshold = kThresholdInfinite;
   std::uint32_t max_size = 0;
   std::uint32_t options = 0;  // MdOption
   void* user = nullptr;
-  EventHandler* handler = nullptr;  // none: nobody is told
+  EventHandler* handler = nullptr;  // null: no events
   bool unlink_when_exhausted = true;
 };
 

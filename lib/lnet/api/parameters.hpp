@@ -14,8 +14,8 @@ namespace plnet::lnet {
 
 enum class ResponseTracking : std::int32_t { kInternalOnly = 0, kGets = 1, kPuts = 2, kAll = 3 };
 
-// As `lnetctl routing show` prints it (lustre-release lnet/include/lnet/lib-types.h). All but
-// disabled forward.
+// As `lnetctl routing show` prints it (lustre-release lnet/include/lnet/lib-types.h). A node
+// forwards in every state but disabled.
 enum class RoutingState : std::int32_t {
   kDisabled = 0,
   kEnabled = 1,
@@ -39,13 +39,14 @@ struct Parameters {
   Relaxed<std::int32_t> peer_buffer_credits{0};
   Relaxed<std::int32_t> routing{0};  // RoutingState
 
-  // How gateways are looked after. None of the kernel's parameters of 2.17 but these counts; live_-
-  // and dead_router_check_interval are ignored there, too.
-  Relaxed<std::int32_t> alive_router_check_interval_s{60};  // 0 and less: when first used
+  // Checks of gateways. Of the kernel's parameters 2.17 uses only these; it ignores
+  // live_router_check_interval and dead_router_check_interval, too.
+  Relaxed<std::int32_t> alive_router_check_interval_s{
+      60};  // 0 or less: a gateway is checked when it is first used
   Relaxed<std::int32_t> router_ping_timeout_s{50};
   Relaxed<std::int32_t> check_routers_before_use{0};
   Relaxed<std::int32_t> avoid_asym_router_failure{1};
-  Relaxed<std::int32_t> auto_down{1};  // believe an LND that a peer is down
+  Relaxed<std::int32_t> auto_down{1};  // an LND's report takes a peer down
 
   [[nodiscard]] bool routes() const { return routing.get() != 0; }
   // lustre-release lnet/lnet/api-ni.c: lnet_set_lnd_timeout()
@@ -53,7 +54,7 @@ struct Parameters {
     const std::int32_t timeout = (transaction_timeout_s.get() - 1) / (retry_count.get() + 1);
     return timeout < 1 ? 1 : timeout;
   }
-  // How long it takes a peer to find out by itself what has become of a router.
+  // The time in which a peer notices by itself that a router is up or down.
   [[nodiscard]] Duration router_notice() const {
     return std::chrono::seconds(std::max(alive_router_check_interval_s.get(), 0)) +
            std::chrono::seconds(std::max(router_ping_timeout_s.get(), 0));

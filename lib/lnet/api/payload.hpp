@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Some bytes of a scattered buffer: a list of fragments and the window of it that a message uses.
+// Bytes of a scattered buffer: a list of fragments and the window of it that a message uses.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace plnet::lnet {
 
-// The list belongs to whoever owns the memory (an MD, a router buffer) and outlives the message.
+// The owner of the memory (an MD, a router buffer) owns the list, which outlives the message.
 struct Payload {
   std::span<const Fragment> fragments;
   std::uint32_t offset = 0;  // bytes of the list to skip

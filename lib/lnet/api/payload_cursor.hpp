@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a transfer stands in a scattered buffer: the next contiguous piece, step by step.
+// The position of a transfer in a scattered buffer: the next contiguous piece, step by step.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class PayloadCursor {
   }
 
   [[nodiscard]] std::uint32_t left() const { return left_; }
-  // Only while something is left.
+  // Not at the end.
   [[nodiscard]] Fragment piece() const {
     const Fragment& fragment = fragments_.front();
     return {{fragment.at.arena, fragment.at.offset + at_}, std::min(fragment.length - at_, left_)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sizes that router buffers come in: for no payload, up to a page, and up to LNET_MTU. Numbers
-// and their meaning are those of lustre-release lnet/lnet/router.c: lnet_rtrpools_alloc().
+// The sizes of router buffers: without payload, up to a page, and up to LNET_MTU. Numbers and their
+// meaning are those of lustre-release lnet/lnet/router.c: lnet_rtrpools_alloc().
 #pragma once
 
 #include <array>
@@ -37,9 +37,9 @@ inline constexpr std::array<BufferClass, kBufferClasses> kAllBufferClasses{
 using BufferCounts = ByBufferClass<std::uint32_t>;
 inline constexpr BufferCounts kBufferBytes{{0, 4096, kPayloadBytesMax}};
 inline constexpr BufferCounts kBuffersDefault{{2048, 16384, 1024}};
-inline constexpr BufferCounts kBuffersAdvised{{512, 4096, 256}};  // less is asking for trouble
+inline constexpr BufferCounts kBuffersAdvised{{512, 4096, 256}};  // fewer cause waits under load
 
-// The first class that holds so many bytes.
+// The first class whose buffers hold this many bytes.
 [[nodiscard]] constexpr BufferClass buffer_class_of(std::uint32_t bytes) {
   if (bytes == 0) return BufferClass::kTiny;
   return bytes <= kBufferBytes[BufferClass::kSmall] ? BufferClass::kSmall : BufferClass::kLarge;

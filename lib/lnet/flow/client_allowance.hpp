@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of what a client sends may be under way through this node at a time.
+// The number of messages of one client that this node forwards at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace plnet::lnet {
 
 struct ClientAllowance {
   std::int32_t credits = 0;
-  bool is_set = false;  // somebody has: it borrows none
+  bool is_set = false;  // by the configuration: the client borrows none
 };
 
 // lustre-release include/linux/lnet/lib-lnet.h: lnet_peer_buffer_credits()

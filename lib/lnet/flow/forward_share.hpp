@@ -16,19 +16,19 @@ namespace plnet::lnet {
 struct PeerPort;
 struct Receive;
 
-// As the kernel counts them: those that wait have taken theirs (`available_rtr_credits`). Where
-// nobody has set their number a client may have more under way than it has credits.
+// Counted as in the kernel: a waiting message has taken a credit (`available_rtr_credits`). Unless
+// the configuration sets the number, a client may have more messages under way than credits.
 struct ClientCredits {
-  std::int32_t credits = 0;  // below 0: wait or are borrowed
+  std::int32_t credits = 0;  // below 0: messages wait or have borrowed
   std::int32_t credits_max = 0;
-  std::int32_t credits_min = 0;  // of available()
+  std::int32_t credits_min = 0;  // the least value of available()
   std::uint32_t waiting_count = 0;
-  BufferCounts running;  // that do not wait, by the class that they need
+  BufferCounts running;  // messages that do not wait, by class of buffer
   bool may_borrow = false;
   WaitQueue<Receive> waiting;
 
   [[nodiscard]] std::int32_t used() const { return credits_max - credits; }
-  // As the kernel shows it: below 0 as many wait.
+  // As in the kernel's reports: a negative number is that of waiting messages.
   [[nodiscard]] std::int32_t available() const {
     if (waiting_count > 0) return -static_cast<std::int32_t>(waiting_count);
     return credits < 0 ? 0 : credits;
@@ -45,10 +45,11 @@ struct HopQueue : ListNode<> {
 };
 
 struct HopShare {
-  std::uint32_t held = 0;         // of all classes
-  std::uint32_t handed : 31 = 0;  // of those, with all of their payload: it may take them
-  bool stalled : 1 = false;       // for too long it took none: what would wait for it is dropped
-  Instant moved{};                // when it took one, or was handed the first
+  std::uint32_t held = 0;         // buffers of all classes
+  std::uint32_t handed : 31 = 0;  // of these, with a complete payload: the hop may take them
+  bool stalled : 1 =
+      false;        // the hop took none for too long: a message that would wait for it is dropped
+  Instant moved{};  // time at which it took one, or was handed the first
   ByBufferClass<HopQueue> queues;
 
   [[nodiscard]] bool waits() const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What crosses between shards: a message on its way out, a message being received, an ACK to be
-// told of, an errand, a call. One owner at a time: who has the parcel may write to it, and giving
-// it to a mailbox gives it away. Each kind comes from its shard's pool and goes home there.
+// Objects that cross between shards: a message on its way out, a message that arrives, a note of an
+// ACK, an errand, a call. A parcel has one owner at a time, who may write to it; a post to a
+// mailbox gives it to the other shard. Each kind comes from the pool of its shard and goes home to
+// it.
 #pragma once
 
 #include <bit>
@@ -19,7 +20,7 @@ namespace plnet::lnet {
 
 enum class ParcelKind : std::uint8_t { kMessage, kReceive, kAckNote, kErrand, kCall };
 
-// Says what the shard that takes it out of its mailbox shall do.
+// The action of the shard that takes the parcel out of its mailbox.
 enum class ParcelStep : std::uint8_t {
   kIdle,
   // To the coordinator's shard, and back with `outcome`.
@@ -47,18 +48,17 @@ struct Parcel : ListNode<> {
 
   const ParcelKind kind;
   ParcelStep step = ParcelStep::kIdle;
-  ShardId origin = 0;  // whose pool it is from
+  ShardId origin = 0;  // the shard whose pool it is from
   Result<void> outcome;
-  const Relaxed<bool>* given_up = nullptr;  // kDiscover: says that nobody wants it any more
+  const Relaxed<bool>* given_up = nullptr;  // kDiscover: true if the user has given up
 };
 
-// What another shard touches of a message or a receive lies in its first lines; each that it
-// touches has to be moved there and back. Who takes parcels out of a mailbox fetches these.
+// Other shards use only the first lines of a message or a receive, since each line that they use
+// moves to their core and back. The shard that takes parcels out of a mailbox prefetches these.
 inline constexpr std::size_t kParcelBytesShared = 4 * kCacheLine;
 
-// A parcel as it lies in a mailbox: who takes it out knows how many lines to fetch before it has
-// seen any. The lowest bit but one of the address says that it is a note; the lowest is the
-// mailbox's.
+// The address of a parcel in a mailbox. Its lowest bit but one marks a note, so that the reader
+// knows how many lines to prefetch before it has read any; the lowest bit is the mailbox's.
 class MailedParcel {
  public:
   explicit MailedParcel(Parcel* slip) : bits_(reinterpret_cast<std::uintptr_t>(slip)) {}

@@ -8,10 +8,11 @@ namespace plnet::lnet {
 
 namespace {
 
-// The automatic ones get one part in so many of what all begin with, however much is set.
+// Classes without a configured number get at least this part of all first bytes, beside any
+// configured number.
 constexpr std::uint64_t kPartBesideSet = 8;
 
-// How many more it may have now, and what keeps it from a whole step.
+// The number of buffers that a class may add now, and the bound that cuts the step.
 struct Step {
   std::uint32_t more = 0;
   PoolBound bound = PoolBound::kNone;
@@ -53,7 +54,7 @@ PoolFlags automatic_pools(const BufferCounts& asked) {
 
 BufferCounts first_sizes(const BufferCounts& counts, const PoolFlags& automatic,
                          const PoolBudget& budget) {
-  BufferCounts own;  // the automatic ones
+  BufferCounts own;  // those without a configured number
   for (const BufferClass each : kAllBufferClasses)
     own[each] = automatic[each] ? counts[each] : 0;
   const std::uint64_t wanted = bytes_of(own);

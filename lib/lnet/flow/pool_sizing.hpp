@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many router buffers of each class a shard has. What somebody has set is that, whatever it
-// costs. A class that nobody has set begins with the kernel's number, or with what there is memory
-// for, and grows while messages wait because its buffers are all in use: so the mix of messages
-// decides which class gets the memory. None ever shrinks by itself: memory that was touched is not
-// given back before the end, and a class that has to grow again after each pause makes messages
-// wait again each time.
+// The number of router buffers of each class on a shard. A configured number is used as is,
+// regardless of memory. A class without one begins with the kernel's number, or as many as fit in
+// memory, and grows while messages wait because all its buffers are in use: so the mix of messages
+// decides which class gets the memory. No class shrinks: the system would not get back memory that
+// was touched, and a class that grows anew after each pause makes messages wait anew.
 #pragma once
 
 #include <cstdint>
@@ -14,44 +13,45 @@
 
 namespace plnet::lnet {
 
-// Of one shard, for the classes that nobody has set. As it is nothing grows.
+// The bounds of a shard, for classes without a configured number. With the defaults no class grows.
 struct PoolBudget {
-  // All classes begin with so many bytes at most, and grow to so many.
+  // All classes together begin with at most first_bytes, and grow to at most the second number.
   std::uint64_t first_bytes = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t most_bytes = 0;
-  BufferCounts most;          // each grows to
-  std::uint32_t records = 0;  // for messages in buffers of all classes together
+  BufferCounts most;          // the most buffers of each class
+  std::uint32_t records = 0;  // records for messages in buffers of all classes together
 };
 
-// Why a class gets no more.
+// The reason why a class gets no more buffers.
 enum class PoolBound : std::uint8_t {
-  kNone,     // it does
-  kSet,      // somebody has set its number
+  kNone,     // it gets more
+  kSet,      // the configuration sets its number
   kMemory,   // the bytes of all classes together
-  kPlace,    // it has as many as there is a place for
-  kRecords,  // more messages could not be under way
+  kPlace,    // the address space of the class is full
+  kRecords,  // there are no records for more messages
 };
 
 using PoolFlags = ByBufferClass<bool>;
 using PoolBounds = ByBufferClass<PoolBound>;
 
-// A class that starves gets a quarter more at a time, and one at least.
+// A class that starves grows by a quarter at a time, and by one buffer at least.
 inline constexpr std::uint32_t kPoolStep = 4;
 
-// Of the whole node, 0: the default; what each of its shards gets, at least one of each.
+// The buffers of one shard, at least one of each class. `asked`: of the whole node; 0: the default.
 [[nodiscard]] BufferCounts buffers_of_shard(const BufferCounts& asked, unsigned shards);
-// Those that nobody has set.
+// The classes without a configured number.
 [[nodiscard]] PoolFlags automatic_pools(const BufferCounts& asked);
 
-// `counts` of a shard, the automatic ones cut in proportion to what the others leave of the bytes
-// to begin with; at least one of each.
+// The first buffers of a shard: `counts`, with those of automatic classes cut in proportion to the
+// bytes that the others leave; at least one of each.
 [[nodiscard]] BufferCounts first_sizes(const BufferCounts& counts, const PoolFlags& automatic,
                                        const PoolBudget& budget);
 
-// What stands in the way of the next step of each.
+// The reason why each class cannot grow by a step.
 [[nodiscard]] PoolBounds pool_bounds(const BufferCounts& now, const PoolFlags& automatic,
                                      const PoolBudget& budget);
-// One step for each that starves and may; those of small buffers first, which cost little.
+// Adds a step to each class that starves and may grow; classes of small buffers first, since they
+// cost little.
 [[nodiscard]] BufferCounts grown_sizes(const BufferCounts& now, const PoolFlags& starving,
                                        const PoolFlags& automatic, const PoolBudget& budget);
 

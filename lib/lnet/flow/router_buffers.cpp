@@ -28,7 +28,7 @@ bool RouterBuffers::resize(const BufferCounts& wanted, const PoolFlags& automati
     pool.wanted = sizes[each];
     add(each, pool.wanted);
     shrink(each);
-    // The low-water mark is of the pool as it was asked for.
+    // The low-water mark counts from the requested number of buffers.
     pool.credits_min = pool.credits();
     show_total(each);
   }
@@ -49,7 +49,7 @@ bool RouterBuffers::grow(const PoolFlags& starving) {
 
 void RouterBuffers::add(BufferClass of, std::uint32_t wanted) {
   Pool& pool = pools_[of];
-  // Behind the buffers of the classes before.
+  // After the buffers of earlier classes.
   std::uint64_t first = memory_.at.offset;
   for (const BufferClass each : kAllBufferClasses) {
     if (each == of) break;

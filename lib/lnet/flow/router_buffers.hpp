@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a forwarded message is between its two networks: three pools of buffers on each shard, one
-// of each class. Their credits are those of lustre-release lnet/lnet/router.c:
-// lnet_rtrpool_adjust_bufs().
+// The router buffers of a shard: a pool of each class for the payloads of forwarded messages.
+// Credits are counted as in lustre-release lnet/lnet/router.c: lnet_rtrpool_adjust_bufs().
 #pragma once
 
 #include <algorithm>
@@ -18,7 +17,7 @@
 
 namespace plnet::lnet {
 
-// Of each class, in its order; what views and metrics tell of a pool.
+// The numbers of a pool in views and metrics, for each class in the order of classes.
 #define PLNET_ROUTER_BUFFER_COUNTERS(X)                                                \
   X(kTinyBuffers, "tiny_buffers", "buffers", kGauge, "without payload that there are") \
   X(kTinyUsedMax, "tiny_used_max", "buffers", kHighWater, "most in use at a time")     \
@@ -47,11 +46,11 @@ inline constexpr std::size_t kPoolMarks = 4;
 static_assert(counter_of(BufferClass::kLarge, PoolMark::kStarved) ==
               RouterBufferCounters::Id::kLargeStarved);
 
-// Memory for the buffers of a shard. It is touched when a buffer is used for the first time, so it
-// may be more than there is of real memory.
+// Address space for the buffers of a shard. The first use of a buffer touches its memory, so the
+// space may be larger than the memory of the machine.
 struct RouterMemory {
   BufferAddress at;
-  BufferCounts most;  // that there can ever be
+  BufferCounts most;  // the most buffers that fit
   PoolBudget budget{};
 
   [[nodiscard]] static std::uint64_t bytes(const BufferCounts& most) { return bytes_of(most); }
@@ -59,15 +58,15 @@ struct RouterMemory {
 
 struct BufferPoolView {
   std::uint32_t buffers = 0;
-  // Free ones; negative: as many messages wait, for one or until their hop holds fewer.
+  // Free buffers; negative: the number of messages that wait for a buffer or for their hop's share.
   std::int32_t credits = 0;
   std::int32_t credits_min = 0;
-  // Since the marks were reset.
+  // Since reset_marks().
   std::uint64_t used_max = 0;
-  std::uint64_t waited = 0;  // messages
+  std::uint64_t waited = 0;  // messages that have waited
 };
 
-// A buffer that was lent.
+// A buffer that is in use.
 struct BufferRef {
   BufferClass of = BufferClass::kTiny;
   std::uint32_t index = 0;
@@ -75,24 +74,24 @@ struct BufferRef {
 
 class RouterBuffers {
  public:
-  // Allocates what is beside the buffers themselves; start-up only. There are none until resize().
+  // Allocates the tables; start-up only. There are no buffers until resize().
   explicit RouterBuffers(const RouterMemory& memory);
 
-  // A pool of which no more than one in so many is free is scarce: three next hops or more have
-  // taken their shares of it.
+  // A pool with at most a quarter of its buffers free is scarce: three next hops or more have taken
+  // their shares.
   static constexpr std::uint32_t kScarce = 4;
 
-  // More are there at once, within what the memory holds; too many go: free ones now, the others
-  // when they come back. Automatic ones begin with what PoolBudget lets them have and keep what
-  // they have grown to. False: it does not hold as many.
+  // New buffers are there at once, within the space; excess ones go, free ones now and others when
+  // they come back. Automatic classes begin with the numbers that PoolBudget allows and keep the
+  // buffers that they have grown to. False: the space does not hold as many.
   [[nodiscard]] bool resize(const BufferCounts& wanted, const PoolFlags& automatic = {});
-  // A step for automatic ones that starve. False: none could grow.
+  // Adds a step to automatic classes that starve. False: none could grow.
   [[nodiscard]] bool grow(const PoolFlags& starving);
   [[nodiscard]] PoolBounds bounds() const {
     return pool_bounds(totals(), automatic_, memory_.budget);
   }
 
-  // The last one given back first: it may still be in the cache. There is a free one.
+  // The last one given back, which may still be in the cache. The caller knows that one is free.
   [[nodiscard]] BufferRef take(BufferClass from) {
     Pool& pool = pools_[from];
     PLNET_CHECK(pool.free > 0, "who takes a router buffer has seen that there is one");
@@ -109,7 +108,7 @@ class RouterBuffers {
       return discard(buffer.of, buffer.index);
     pool.stack[pool.free++] = buffer.index;
   }
-  // What a message of so many bytes uses of it.
+  // The part of the buffer for a message of this length.
   [[nodiscard]] Payload payload(BufferRef buffer, std::uint32_t length) const {
     if (buffer.of == BufferClass::kTiny) return {};
     return {.fragments = {&pools_[buffer.of].pieces[buffer.index], 1}, .length = length};
@@ -117,17 +116,17 @@ class RouterBuffers {
 
   [[nodiscard]] std::uint32_t free_count(BufferClass of) const { return pools_[of].free; }
   [[nodiscard]] std::uint32_t total(BufferClass of) const { return pools_[of].total; }
-  // What was lent has not all come back.
+  // Buffers in use.
   [[nodiscard]] std::uint32_t held() const {
     std::uint32_t sum = 0;
     for (const BufferClass each : kAllBufferClasses)
       sum += pools_[each].total - pools_[each].free;
     return sum;
   }
-  // Messages that wait for one of these.
+  // A message begins or ends its wait for a buffer of this class.
   void begin_wait(BufferClass of);
   void end_wait(BufferClass of) { --pools_[of].waiting; }
-  // Messages that came to wait since this was asked last, while the pool was scarce.
+  // Messages that came to wait while the pool was scarce, since the last call.
   [[nodiscard]] std::uint32_t exchange_starved(BufferClass of) {
     return std::exchange(pools_[of].starved, 0);
   }
@@ -137,7 +136,7 @@ class RouterBuffers {
 
   [[nodiscard]] BufferPoolView view(BufferClass of) const;
   [[nodiscard]] CounterView counters() const { return counters_.view(); }
-  // High-water marks and counts begin anew.
+  // Sets high-water marks and counts back.
   void reset_marks();
 
  private:
@@ -145,15 +144,15 @@ class RouterBuffers {
     std::uint32_t free = 0;
     std::uint32_t total = 0;
     std::uint32_t wanted = 0;
-    std::uint32_t made = 0;  // some are in use, some free, some spare: not wanted for now
+    std::uint32_t made = 0;  // in use, free, or spare (not wanted for now)
     std::uint32_t spare = 0;
     std::uint32_t waiting = 0;
     std::uint32_t used_max = 0;
-    std::uint32_t starved = 0;  // since somebody asked
+    std::uint32_t starved = 0;  // since the last exchange_starved()
     std::int32_t credits_min = 0;
-    std::unique_ptr<std::uint32_t[]> stack;   // free ones
-    std::unique_ptr<std::uint32_t[]> spares;  // not wanted for now
-    std::unique_ptr<Fragment[]> pieces;       // of those that were made
+    std::unique_ptr<std::uint32_t[]> stack;   // free buffers
+    std::unique_ptr<std::uint32_t[]> spares;  // buffers not wanted for now
+    std::unique_ptr<Fragment[]> pieces;       // the memory of each buffer that was made
 
     [[nodiscard]] std::int32_t credits() const {
       return waiting > 0 ? -static_cast<std::int32_t>(waiting) : static_cast<std::int32_t>(free);
