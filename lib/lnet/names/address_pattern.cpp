@@ -66,7 +66,7 @@ bool prefix_matches(const IpAddress& base, unsigned bits, const IpAddress& addre
   return left == 0 || (base.bytes_be[whole] ^ address.bytes_be[whole]) >> (8 - left) == 0;
 }
 
-// How many addresses there are, or nothing if that is more than `max`.
+// The number of addresses, or nothing if it is more than `max`.
 std::optional<std::size_t> count_up_to(const AddressPattern& pattern, std::size_t max) {
   std::uint64_t count = 1;
   switch (pattern.kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an address may look like: the left side of a NID range and the patterns of ip2nets.
-// Checked against lustre-release lnet/lnet/nidstrings.c: parse_addrange(), parse_nidmask(),
-// cfs_ip_addr_match(), libcfs_ip_in_netmask().
+// Patterns of addresses: the left side of a NID range and the patterns of ip2nets. Checked against
+// lustre-release lnet/lnet/nidstrings.c: parse_addrange(), parse_nidmask(), cfs_ip_addr_match(),
+// libcfs_ip_in_netmask().
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct AddressPattern {
   unsigned prefix_bits = 0;
 
   [[nodiscard]] bool matches(const IpAddress& address) const;
-  // The octets or numbers against an address of four bytes, whatever these are.
+  // Compares the octets or numbers with an address of four bytes of any kind.
   [[nodiscard]] bool matches_number(std::uint32_t address) const;
 
   friend bool operator==(const AddressPattern&, const AddressPattern&) = default;

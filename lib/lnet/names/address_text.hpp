@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Internet addresses as text. The functions of the C library used for it are pure: nothing is
-// looked up.
+// Internet addresses as text. The C library functions behind it are pure and look nothing up.
 #pragma once
 
 #include <array>
@@ -30,13 +29,12 @@ struct IpAddress {
 // IPv6 in compressed form, as LNet prints it: no brackets.
 [[nodiscard]] std::string text_of(const IpAddress& address);
 
-// The address of a NID, if that is 4 or 16 bytes long. Says nothing about whether NIDs of its type
-// hold Internet addresses.
+// The address of a NID that is 4 or 16 bytes long. Not every such NID holds an Internet address.
 [[nodiscard]] std::optional<IpAddress> ip_of(const Nid& nid);
 [[nodiscard]] Nid nid_of(NetId net, const IpAddress& address);
 
-// 127.0.0.0/8, ::1, 169.254.0.0/16, fe80::/10. Such an address names no interface to anybody else;
-// LNet's tools refuse them, its kernel part does not look.
+// 127.0.0.0/8, ::1, 169.254.0.0/16, fe80::/10. Such an address means nothing to other hosts; LNet's
+// tools refuse it, its kernel part accepts it.
 [[nodiscard]] bool is_host_local(const IpAddress& address);
 
 }  // namespace plnet::lnet

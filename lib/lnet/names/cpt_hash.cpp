@@ -53,7 +53,7 @@ unsigned CptHash::of(const Nid& nid, std::span<const std::uint16_t> allowed) con
 unsigned CptHash::choose(const Nid& nid, unsigned choices) const {
   PLNET_CHECK(choices >= 1 && choices <= total_cpts_, "a choice among the CPTs of the node");
   if (choices == 1) return 0;
-  // Releases before 2.15 have no large NIDs; one that turns up is treated as 2.15 would.
+  // Releases before 2.15 have no large NIDs; such a NID is placed as in 2.15.
   if (nid.is_large()) return choose_large(nid, bits_, choices);
 
   const std::uint64_t key = to_nid64(nid).value;

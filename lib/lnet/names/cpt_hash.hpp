@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which CPT a NID belongs to, computed as the releases of Lustre do, so that a placement seen there
-// can be had here. Nothing on the wire depends on it. The value is computed once, when a peer is
-// made, and stored: no table looks here twice.
-// Checked against lustre-release lnet/lnet/api-ni.c: lnet_nid_cpt_hash(), lnet_nid4_cpt_hash() at
-// v2_12_9, v2_14_0, v2_15_8, v2_16_1 and v2_17_0.
+// The CPT of a NID, computed as in the releases of Lustre, so that a kernel node's placement can be
+// repeated here. Nothing on the wire depends on it. The value is computed when a peer is made, and
+// stored. Checked against lustre-release lnet/lnet/api-ni.c: lnet_nid_cpt_hash(),
+// lnet_nid4_cpt_hash() at v2_12_9, v2_14_0, v2_15_8, v2_16_1 and v2_17_0.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace plnet::lnet {
 
-// What a release does with a 64-bit NID.
+// The rule of a release for a 64-bit NID.
 enum class CptHashRelease : std::uint8_t {
   kV212,  // multiplicative hash for every NID
   kV213 = kV212,
@@ -30,9 +29,9 @@ class CptHash {
   // `total_cpts`: all CPTs of the node, 1 to kCptsMax.
   explicit CptHash(unsigned total_cpts, CptHashRelease release = CptHashRelease::kV217);
 
-  // One of all CPTs.
+  // The CPT among all.
   [[nodiscard]] unsigned of(const Nid& nid) const { return choose(nid, total_cpts_); }
-  // One of those that an NI or a network is restricted to; the list is not empty.
+  // The CPT among those that an NI or a network is restricted to; the list is not empty.
   [[nodiscard]] unsigned of(const Nid& nid, std::span<const std::uint16_t> allowed) const;
   // The index into a list of `choices` CPTs, 1 to total_cpts.
   [[nodiscard]] unsigned choose(const Nid& nid, unsigned choices) const;
@@ -41,7 +40,7 @@ class CptHash {
 
  private:
   unsigned total_cpts_;
-  unsigned bits_;  // the least with 2^bits >= total_cpts, also when there are fewer choices
+  unsigned bits_;  // the least with 2^bits >= total_cpts, even for fewer choices
   CptHashRelease release_;
 };
 

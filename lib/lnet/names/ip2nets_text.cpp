@@ -64,7 +64,7 @@ Outcome<std::vector<NetworkSpec>> match_ip2nets(std::span<const Ip2NetsRule> rul
   for (const Ip2NetsRule& rule : rules) {
     if (!rule.matches(local_addresses)) continue;
     matched = true;
-    // An interface that two rules name is one interface: overlapping rules are the normal case.
+    // Overlapping rules that name the same interface are normal.
     for (const NetworkSpec& network : rule.networks)
       (void)add_network(network, networks);
   }

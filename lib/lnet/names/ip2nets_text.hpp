@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The module parameter `ip2nets`: which networks a node has, told by its addresses.
-// "tcp0(eth0) 192.168.0.[2,4]; o2ib0 132.6.[1-3].[2-8/2]".
-// Checked against lustre-release lnet/lnet/config.c: lnet_match_networks(), lnet_splitnets().
+// The module parameter `ip2nets`: the networks of a node by its addresses. "tcp0(eth0)
+// 192.168.0.[2,4]; o2ib0 132.6.[1-3].[2-8/2]". Checked against lustre-release lnet/lnet/config.c:
+// lnet_match_networks(), lnet_splitnets().
 #pragma once
 
 #include <span>
@@ -21,12 +21,12 @@ struct Ip2NetsRule {
   [[nodiscard]] bool matches(std::span<const IpAddress> local_addresses) const;
 };
 
-// Unlike the kernel, this looks at all of every rule, also of those that will not match, and takes
-// prefixes (10.0.0.0/8) and IPv6 as patterns too.
+// Unlike the kernel, this reads all of every rule, even of rules that do not match, and accepts
+// prefixes (10.0.0.0/8) and IPv6 as patterns.
 [[nodiscard]] Outcome<std::vector<Ip2NetsRule>> parse_ip2nets(std::string_view text,
                                                               unsigned cpt_count = kCptsMax);
 
-// The networks of all rules that match, joined. No match at all is an error (kNotFound).
+// The joined networks of all rules that match. kNotFound: no rule matches.
 [[nodiscard]] Outcome<std::vector<NetworkSpec>> match_ip2nets(
     std::span<const Ip2NetsRule> rules, std::span<const IpAddress> local_addresses);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's LND modules and those of their options that a configuration keeps, whether an LND of
-// ours serves the network or not.
-// Checked against lustre-release lnet/klnds/*/*_modparams.c.
+// The kernel's LND modules and the module options that a configuration may keep, even for networks
+// without an LND here. Checked against lustre-release lnet/klnds/*/*_modparams.c.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kinds of network that have a name, and how their addresses are written.
-// Checked against lustre-release lnet/lnet/nidstrings.c: libcfs_netstrfns[].
+// The named network types, and the form of their addresses. Checked against lustre-release
+// lnet/lnet/nidstrings.c: libcfs_netstrfns[].
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace plnet::lnet {
 
 enum class AddressStyle : std::uint8_t {
-  kNone,      // loopback: whatever is written means 0
+  kNone,      // loopback: any text means 0
   kIpv4,      // a.b.c.d
   kIpv4Ipv6,  // either
   kNumber,    // decimal, or hexadecimal after 0x
@@ -23,13 +23,13 @@ struct NetTypeInfo {
   AddressStyle addresses;
 };
 
-// Null for a type without a name. Routers pass such NIDs on all the same.
+// Null for a type without a name. Routers pass such NIDs on unchanged.
 [[nodiscard]] const NetTypeInfo* find_net_type(std::uint8_t type);
-// The type whose name `text` begins with. Names may have digits inside (o2ib, bxi3f), so looking
-// for the first digit would not find where the network number begins.
+// The type whose name begins `text`. Names may contain digits (o2ib, bxi3f), so the first digit
+// does not mark the network number.
 [[nodiscard]] const NetTypeInfo* find_net_type_by_prefix(std::string_view text);
 
-// "tcp, o2ib, …": for messages that say what was expected.
+// "tcp, o2ib, …": for messages that name the expected form.
 inline constexpr std::string_view kNetTypeNames = "lo, tcp, o2ib, gni, gip, ptlf, kfi, efa, bxi3f";
 
 }  // namespace plnet::lnet

@@ -52,7 +52,7 @@ class NetworksReader {
     return part_.sub(begin, at_ - begin);
   }
 
-  // "[0,2-3]", if it stands here.
+  // "[0,2-3]", or nothing.
   Outcome<std::vector<std::uint16_t>> read_cpts() {
     if (!next_is('[')) return std::vector<std::uint16_t>{};
     const std::size_t close = part_.find(']', at_);
@@ -79,7 +79,7 @@ class NetworksReader {
     return InterfaceSpec{.name = std::string(name.text()), .cpts = std::move(*cpts)};
   }
 
-  // What stands between the parentheses, the first of which is taken already.
+  // The list after the opening parenthesis, which the caller has read.
   Outcome<std::vector<InterfaceSpec>> read_interfaces(const TextPart& open) {
     std::vector<InterfaceSpec> interfaces;
     do {
@@ -126,7 +126,7 @@ class NetworksReader {
   TextPart part_;
   unsigned cpt_count_;
   std::size_t at_ = 0;
-  std::vector<std::string> own_cpts_;  // interfaces of this network with CPTs of their own
+  std::vector<std::string> own_cpts_;  // interfaces of this network that have their own CPTs
 };
 
 std::string cpts_text(const std::vector<std::uint16_t>& cpts) {

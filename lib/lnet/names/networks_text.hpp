@@ -29,16 +29,16 @@ struct NetworkSpec {
   friend bool operator==(const NetworkSpec&, const NetworkSpec&) = default;
 };
 
-// Networks in order of first appearance; "lo" is left out, since it is always there. An empty text
-// is no network: then LNet takes tcp on the first interface. CPTs in "[...]" are for the interface
-// before them, or for every interface of the network that has none of its own; they may stand
-// before or after the list of interfaces. A list that names each of `cpt_count` CPTs is no
-// restriction and comes out empty.
+// Networks in order of first appearance; "lo" is left out, since it always exists. An empty text
+// yields no network; LNet then uses tcp on the first interface. CPTs in "[...]" are for the
+// interface before them, or for every interface of the network without its own; they may stand
+// before or after the list of interfaces. A list of all `cpt_count` CPTs is no restriction and
+// comes out empty.
 [[nodiscard]] Outcome<std::vector<NetworkSpec>> parse_networks(std::string_view text,
                                                                unsigned cpt_count = kCptsMax);
 [[nodiscard]] std::string text_of(const std::vector<NetworkSpec>& networks);
 
-// One network as it stands in the text, before those of the same name are joined.
+// One network of the text, before networks of the same name are joined.
 struct NetworkEntry {
   NetworkSpec spec;
   TextPart where;
@@ -46,7 +46,7 @@ struct NetworkEntry {
 [[nodiscard]] Outcome<std::vector<NetworkEntry>> parse_network_entries(const TextPart& part,
                                                                        unsigned cpt_count);
 // Joins `spec` to a network of the same name, or appends it. Returns the name of an interface that
-// was there already ("" may be one, hence the pointer), null if none was.
+// the network already had (maybe ""), null if it had none.
 const std::string* add_network(const NetworkSpec& spec, std::vector<NetworkSpec>& networks);
 
 }  // namespace plnet::lnet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The name of one network interface on LNet, in the extended form that covers every kind.
+// The name of a network interface on LNet, in the extended form for all types.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace plnet::lnet {
 
-// Kinds of network by their number in a NID (lustre-release lnet/include/uapi/linux/lnet/nidstr.h).
-// A router forwards NIDs of kinds that it has never heard of, so other values occur.
+// Network types by their number in a NID (lustre-release lnet/include/uapi/linux/lnet/nidstr.h).
+// Other values occur: a router forwards NIDs of types that it does not know.
 enum class NetType : std::uint8_t {
   kTcp = 2,
   kO2ib = 5,
@@ -43,13 +43,13 @@ inline constexpr NetId kNetAny = 0xffffffff;
   return static_cast<std::uint16_t>(net);
 }
 
-// Process ids on LNet. Every kernel node is 12345.
+// Process ids on LNet. Every kernel node has 12345.
 inline constexpr std::uint32_t kLustrePid = 12345;
 inline constexpr std::uint32_t kPidAny = 0xffffffff;
 inline constexpr std::uint32_t kPidUserFlag = 0x80000000;  // set by socklnd for userspace peers
 
-// Exactly the bytes of `struct lnet_nid` on the wire (lustre-release lnet-idl.h), never swapped, so
-// that comparing and copying need no thought.
+// The bytes of `struct lnet_nid` on the wire (lustre-release lnet-idl.h), never swapped, so that
+// comparing and copying are those of bytes.
 struct Nid {
   std::uint8_t size = 0;  // address bytes beyond the first four
   std::uint8_t type = 0;  // a NetType, or 0xff: any NID
@@ -81,28 +81,28 @@ struct Nid {
   [[nodiscard]] constexpr bool is_of(NetType wanted) const {
     return type == static_cast<std::uint8_t>(wanted);
   }
-  // What decides whether two NIDs are on the same network.
+  // Two NIDs with the same net() are on the same network.
   [[nodiscard]] constexpr NetId net() const {
     return is_any() ? kNetAny : make_net(type, number());
   }
   [[nodiscard]] constexpr std::uint16_t number() const {
     return static_cast<std::uint16_t>(number_be[0] << 8 | number_be[1]);
   }
-  // The first four bytes of the address: all of it, unless the NID is large.
+  // The first four bytes of the address, which are all of it unless the NID is large.
   [[nodiscard]] constexpr std::uint32_t address32() const {
     return static_cast<std::uint32_t>(address_be[0]) << 24 |
            static_cast<std::uint32_t>(address_be[1]) << 16 |
            static_cast<std::uint32_t>(address_be[2]) << 8 | address_be[3];
   }
-  // Has more address bytes than the 64-bit form can carry.
+  // The address is longer than the 64-bit form can carry.
   [[nodiscard]] constexpr bool is_large() const { return !is_any() && size != 0; }
   [[nodiscard]] constexpr bool is_loopback() const {
     return is_of(NetType::kLoopback) && size == 0 && number() == 0 && address32() == 0;
   }
-  // The size fits into the structure and what lies beyond it is zero. Equality looks at all 20
-  // bytes, so a NID from a stranger that fails this would be a different one to every table.
+  // The size fits into the structure and the bytes beyond it are zero. Equality compares all 20
+  // bytes, so a malformed NID from a stranger would be a different key in every table.
   [[nodiscard]] constexpr bool is_well_formed() const {
-    if (size == 0 && !is_any()) {  // nearly all: three words instead of twelve bytes
+    if (size == 0 && !is_any()) {  // nearly all NIDs: three words instead of twelve bytes
       if !consteval {
         std::uint32_t rest[3];
         std::memcpy(rest, &address_be[4], sizeof rest);
@@ -129,7 +129,7 @@ static_assert(sizeof(Nid) == 20 && alignof(Nid) == 1);
 static_assert(offsetof(Nid, number_be) == 2 && offsetof(Nid, address_be) == 4);
 static_assert(offsetof(Nid, size) == 0 && offsetof(Nid, type) == 1);
 
-// For tables of NIDs. Not what places a NID on a CPT: that is cpt_hash.hpp.
+// The hash of tables of NIDs. The CPT of a NID comes from cpt_hash.hpp.
 using NidHash = KeyHash<Nid>;
 
 struct ProcessId {

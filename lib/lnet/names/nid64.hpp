@@ -15,18 +15,18 @@ inline constexpr std::uint64_t kNid64Loopback = 0x0009'0000'0000'0000;
 
 struct Nid64 {
   std::uint64_t value = 0;
-  bool lossy = false;  // the NID was large: only the first four bytes of its address are left
+  bool lossy = false;  // the NID was large: only the first four bytes of its address remain
 };
 
-// A NID of type 0xff becomes the wildcard, whatever else it holds.
+// A NID of type 0xff becomes the wildcard, with any other bytes.
 [[nodiscard]] constexpr Nid64 to_nid64(const Nid& nid) {
   if (nid.is_any()) return {.value = kNid64Any, .lossy = false};
   return {.value = static_cast<std::uint64_t>(nid.net()) << 32 | nid.address32(),
           .lossy = nid.is_large()};
 }
 
-// The top 8 bits are dropped: in a NID they are 0, and the kernel does not look at them either. The
-// type 0xff yields the wildcard here too.
+// Drops the top 8 bits: they are 0 in a NID, and the kernel ignores them too. The type 0xff yields
+// the wildcard here too.
 [[nodiscard]] constexpr Nid from_nid64(std::uint64_t value) {
   const auto type = static_cast<std::uint8_t>(value >> 48);
   if (type == Nid::kAnyType) return Nid::any();

@@ -3,9 +3,9 @@
 // Checked against lustre-release lnet/lnet/nidstrings.c: cfs_parse_nidlist(), cfs_match_nid(),
 // cfs_print_nidlist(); libcfs/libcfs/util/nidstrings.c: cfs_expand_nidlist().
 //
-// Where we differ on purpose: the kernel compares ranges of IPv4 parts with the first four bytes
-// of an IPv6 address, and never matches prefixes on gip and efa; here ranges match addresses of
-// their own kind, on every network. Ranges are printed in the order written.
+// Departures from the kernel: it compares ranges of IPv4 parts with the first four bytes of an IPv6
+// address, and never matches prefixes on gip and efa; here ranges match addresses of their own
+// kind, on every network. Ranges are printed in the order written.
 #pragma once
 
 #include <string>
@@ -27,19 +27,19 @@ struct NidRange {
   friend bool operator==(const NidRange&, const NidRange&) = default;
 };
 
-// What one operation of lnetctl may name (cli.md: at most 128 NIDs).
+// The most NIDs that one operation of lnetctl may name.
 inline constexpr std::size_t kNidsPerOperationMax = 128;
 
 class NidRangeList {
  public:
-  static constexpr std::size_t kRangesMax = 512;  // what fits into kNamesTextMax, about
+  static constexpr std::size_t kRangesMax = 512;  // about as many as fit into kNamesTextMax
 
   // Ranges are separated by blanks, or by commas outside brackets. At least one.
   [[nodiscard]] static Outcome<NidRangeList> parse(std::string_view text);
 
   [[nodiscard]] bool matches(const Nid& nid) const;
   // Every NID, the rightmost part of the address counting fastest. An error if there are more than
-  // `max`, which "*" always means.
+  // `max`, as always for "*".
   [[nodiscard]] Outcome<std::vector<Nid>> expand(std::size_t max = kNidsPerOperationMax) const;
   [[nodiscard]] std::string text() const;  // ranges in LNet's notation, separated by spaces
 

@@ -80,7 +80,7 @@ Outcome<Nid> parse_nid_or_any(const TextPart& part) {
 Outcome<std::uint32_t> parse_pid(const TextPart& part) {
   const bool user = part.text().starts_with('U');
   const auto pid = whole_number<std::uint32_t>(part.text().substr(user ? 1 : 0));
-  // One less than the bits allow: with the flag the last one would be the wildcard.
+  // One less than the bits allow: with the flag, the last value would be the wildcard.
   if (!pid || *pid >= (kPidAny & ~kPidUserFlag)) {
     return part.expected("a process id up to 2147483646, after a U if it is a userspace one");
   }
@@ -124,7 +124,7 @@ std::string hex_address(const Nid& nid) {
   return text;
 }
 
-// Nothing if a NID of this type cannot look like this one: then it is printed raw.
+// Nothing if a NID of this type cannot have this form; it is then printed raw.
 std::optional<std::string> named_address(const NetTypeInfo& info, const Nid& nid) {
   if (info.addresses == AddressStyle::kNone && !nid.is_loopback()) return std::nullopt;
   const auto address = ip_of(nid);

@@ -16,7 +16,7 @@ struct Limits {
   std::string_view what;
 };
 
-// As C writes numbers: 0x before sixteens, 0 before eights.
+// Numbers in C notation: 0x for hexadecimal, 0 for octal.
 std::optional<std::uint32_t> c_number(std::string_view text) {
   int base = 10;
   if (text.starts_with("0x") || text.starts_with("0X")) {

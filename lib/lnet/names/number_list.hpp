@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets of numbers as LNet writes them: "7", "*", "[1-3,7]", "[0-254/2]". They stand for the parts
-// of an address, for network numbers and for CPTs.
-// Checked against lustre-release lnet/lnet/nidstrings.c: cfs_expr_list_parse(),
-// cfs_range_expr_parse(), cfs_expr_list_print().
+// Sets of numbers in LNet's notation: "7", "*", "[1-3,7]", "[0-254/2]". They are parts of an
+// address, network numbers or CPTs. Checked against lustre-release lnet/lnet/nidstrings.c:
+// cfs_expr_list_parse(), cfs_range_expr_parse(), cfs_expr_list_print().
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ struct NumberRange {
 };
 
 struct NumberList {
-  // An octet has 256 values: more ranges than that say nothing new.
+  // An octet has 256 values, so more ranges are useless.
   static constexpr std::size_t kRangesMax = 256;
 
   std::vector<NumberRange> ranges;  // in the order written, which is the order of expansion
@@ -39,10 +38,10 @@ struct NumberList {
     return {.ranges = {{.low = low, .high = high, .stride = 1}}};
   }
   [[nodiscard]] bool contains(std::uint32_t value) const;
-  // How many numbers an expansion yields; one written twice counts twice.
+  // The length of the expansion; a number written twice counts twice.
   [[nodiscard]] std::uint64_t count() const;
-  // Each number once, where it is written first. Of lists of CPTs, which are short: their order
-  // counts, since the hash of a NID is an index into it (cfs_expr_list_values()).
+  // Each number once, at its first place. For lists of CPTs, which are short: their order matters,
+  // since the hash of a NID is an index into it (cfs_expr_list_values()).
   [[nodiscard]] std::vector<std::uint16_t> expand() const;
 
   friend bool operator==(const NumberList&, const NumberList&) = default;

@@ -13,12 +13,12 @@ namespace plnet::lnet {
 
 namespace {
 
-// What stands for the item of a bracket: texts, in order.
+// The texts that a bracket expands to, in order.
 using Choices = std::vector<std::string>;
 
 constexpr unsigned kBracketsMax = 8;  // a NID has four address parts, a number and a priority
 
-// "7", "ab", "1-9", "1-9/2". Only what has a dash is a range; the rest is taken literally.
+// "7", "ab", "1-9", "1-9/2". An item with a dash is a range; any other is literal.
 Outcome<void> add_item(const TextPart& item, Choices& choices) {
   if (item.empty()) return item.expected("a number, a range or a word between the commas");
   const std::size_t dash = item.find('-');
@@ -44,7 +44,7 @@ Outcome<void> add_item(const TextPart& item, Choices& choices) {
   return {};
 }
 
-// All texts that a word with brackets stands for.
+// All texts that a word with brackets expands to.
 Outcome<Choices> expand(const TextPart& word, unsigned brackets_left = kBracketsMax) {
   const std::size_t open = word.find('[');
   if (open == std::string_view::npos) return Choices{std::string(word.text())};
@@ -79,7 +79,7 @@ Outcome<Choices> expand(const TextPart& word, unsigned brackets_left = kBrackets
   return all;
 }
 
-// The error is about `text`, which `word` stands for.
+// An error about `text`, one of the expansions of `word`.
 std::unexpected<Error> error_at_expanded(const TextPart& word, const std::string& text,
                                          const Error& error) {
   if (text == word.text()) return word.error_at(error.what);

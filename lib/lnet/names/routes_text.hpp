@@ -14,8 +14,8 @@ namespace plnet::lnet {
 
 inline constexpr int kHopsUndefined = -1;
 inline constexpr int kHopsMax = 255;
-// One text of 4096 letters can name millions; no site has that many, and the kernel runs out of
-// its 64 KiB of text buffers at about this point.
+// A text of 4096 letters can name millions of routes. No site has that many, and the kernel's 64
+// KiB of text buffers end at about this number.
 inline constexpr std::size_t kRoutesMax = 4096;
 
 struct RouteSpec {
@@ -23,16 +23,16 @@ struct RouteSpec {
   Nid gateway;
   int hops = kHopsUndefined;
   std::uint32_t priority = 0;
-  // From the module option, which is the same on all nodes of a site: left out where it is of no
-  // use.
+  // From the module option, which is the same on all nodes of a site: left out on nodes that cannot
+  // use it.
   bool of_site = false;
 
   friend bool operator==(const RouteSpec&, const RouteSpec&) = default;
 };
 
 // Every network of an entry with every gateway of it, brackets expanded, the rightmost fastest. A
-// gateway that is one of our own NIDs stays in the list: it means that we are a router. The
-// priority is that of its own gateway (the kernel gives the last one of an entry to all of them).
+// gateway that is a NID of this node stays in the list: it makes this node a router. The priority
+// is that of its own gateway (the kernel gives the last one of an entry to all of them).
 [[nodiscard]] Outcome<std::vector<RouteSpec>> parse_routes(std::string_view text);
 
 }  // namespace plnet::lnet

@@ -9,9 +9,9 @@ namespace plnet::lnet {
 
 namespace {
 
-constexpr std::size_t kQuotedMax = 160;  // of the line with the mistake: enough to find it again
+constexpr std::size_t kQuotedMax = 160;  // letters of the line with the mistake
 
-// The letters of a stranger may be anything: what a terminal might act upon is masked.
+// Masks letters that a terminal might act upon; the text may be from a stranger.
 std::string quoted(std::string_view line, std::size_t around) {
   std::string out = "\"";
   std::size_t from = 0;
@@ -80,7 +80,7 @@ std::vector<TextPart> split_words(const TextPart& whole) {
 std::vector<TextPart> split_entries(const TextPart& whole) {
   std::vector<TextPart> entries;
   std::size_t begin = 0;
-  std::size_t end = 0;  // of what is not comment
+  std::size_t end = 0;  // the end of the text before a comment
   bool comment = false;
   for (std::size_t i = 0; i <= whole.size(); ++i) {
     const char letter = i < whole.size() ? whole[i] : ';';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A piece of a text that knows where in the whole it lies, so that every error of the parsers of
-// this room can name a position in what the person wrote.
+// A piece of a text that knows its place in the whole, so that every parser error names a position
+// in the text that the user wrote.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace plnet::lnet {
 
-// The kernel takes at most this much in one module parameter (lustre-release lnet/lnet/config.c:
+// The kernel accepts at most this much in one module parameter (lustre-release lnet/lnet/config.c:
 // LNET_SINGLE_TEXTBUF_NOB); the parsers of this room refuse longer texts.
 inline constexpr std::size_t kNamesTextMax = 4096;
 
@@ -25,15 +25,15 @@ class TextPart {
   [[nodiscard]] bool empty() const { return text_.empty(); }
   [[nodiscard]] char operator[](std::size_t at) const { return text_[at]; }
   [[nodiscard]] bool contains(char letter) const { return text_.contains(letter); }
-  // npos if it is not there, as with std::string_view.
+  // npos without such a letter, like std::string_view.
   [[nodiscard]] std::size_t find(char letter, std::size_t from = 0) const {
     return text_.find(letter, from);
   }
-  // As substr: `from` may lie at the end, `count` may reach beyond it.
+  // Like substr: `from` may lie at the end, `count` may reach beyond it.
   [[nodiscard]] TextPart sub(std::size_t from, std::size_t count = std::string_view::npos) const;
-  // Without blanks at both ends.
+  // The part without blanks at both ends.
   [[nodiscard]] TextPart trimmed() const;
-  // The pieces between separators, at least one; an empty one where two separators meet.
+  // The pieces between separators, at least one; empty between two adjacent separators.
   [[nodiscard]] std::vector<TextPart> split(char separator) const;
 
   // "column 5 of "1.2.3@tcp": expected …". The position is `at` letters into this part.
@@ -47,20 +47,20 @@ class TextPart {
   TextPart(std::string_view whole, std::string_view text) : whole_(whole), text_(text) {}
 
   std::string_view whole_;
-  std::string_view text_;  // lies within whole_
+  std::string_view text_;  // a part of whole_
 };
 
 [[nodiscard]] bool is_blank(char letter);
 
-// Appends a piece to a list in the making: the separator comes before all but the first.
+// Appends a piece to a list, with the separator before all but the first.
 void append_piece(std::string& list, std::string_view separator, std::string_view piece);
 
-// The pieces between blanks, none of them empty.
+// The pieces between blanks; none is empty.
 [[nodiscard]] std::vector<TextPart> split_words(const TextPart& whole);
 
-// The entries of `routes` and `ip2nets`: they end at a semicolon or at the end of a line; # begins
-// a comment that ends there too. Blank entries are left out. Checked against lustre-release
-// lnet/lnet/config.c: lnet_str2tbs_sep().
+// The entries of `routes` and `ip2nets`: an entry ends at a semicolon or at the end of a line; #
+// begins a comment, which ends there too. Blank entries are left out. Checked against
+// lustre-release lnet/lnet/config.c: lnet_str2tbs_sep().
 [[nodiscard]] std::vector<TextPart> split_entries(const TextPart& whole);
 
 }  // namespace plnet::lnet

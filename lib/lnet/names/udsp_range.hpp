@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rule of path selection (UDSP) names: "tcp", "o2ib[1-3]", "10.0.0.[1-4]@tcp*". Unlike in a
-// NID range the network number may be a set, and the address may be left out.
-// Checked against lustre-release libcfs/libcfs/util/nidstrings.c: cfs_parse_nid_parts(),
-// lnet/lnet/nidstrings.c: cfs_match_net(), cfs_match_nid_net().
+// The range of a rule of path selection (UDSP): "tcp", "o2ib[1-3]", "10.0.0.[1-4]@tcp*". Unlike in
+// a NID range the network number may be a set, and the address may be left out. Checked against
+// lustre-release libcfs/libcfs/util/nidstrings.c: cfs_parse_nid_parts(), lnet/lnet/nidstrings.c:
+// cfs_match_net(), cfs_match_nid_net().
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct UdspRange {
   [[nodiscard]] bool is_net_only() const { return !addresses.has_value(); }
   [[nodiscard]] bool matches_net(NetId net) const;
   // False for a rule about whole networks. Sets of parts and numbers are compared with the first
-  // four bytes of any address, also of a large one, as the kernel does; prefixes with all of it.
+  // four bytes of any address, even of a large one, as in the kernel; prefixes with all of it.
   [[nodiscard]] bool matches(const Nid& nid) const;
   [[nodiscard]] std::string text() const;
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An LNet message header as the core holds it. The part that differs by message type stays in wire
-// form: a router passes those 40 bytes on untouched, and only an end node reads them.
-// Layout checked against lustre-release lnet/include/uapi/linux/lnet/lnet-idl.h (struct
-// lnet_hdr_*).
+// An LNet message header in the core. The part that differs by message type stays in wire form: a
+// router passes those 40 bytes on unchanged, and only an end node reads them. Layout checked
+// against lustre-release lnet/include/uapi/linux/lnet/lnet-idl.h (struct lnet_hdr_*).
 #pragma once
 
 #include <array>
@@ -24,7 +23,7 @@ inline constexpr std::uint32_t kPayloadBytesMax = 1U << 20;  // LNET_MTU, also f
 inline constexpr std::size_t kFragmentsMax = 256;            // LNET_MAX_IOV
 inline constexpr std::size_t kTypeAreaBytes = 40;
 
-// Only its creator gives it meaning; everybody else copies the bytes.
+// Only its creator interprets it; other nodes copy the bytes.
 struct WireHandle {
   std::uint64_t interface_cookie = ~0ULL;
   std::uint64_t object_cookie = ~0ULL;
@@ -33,8 +32,8 @@ struct WireHandle {
   friend bool operator==(const WireHandle&, const WireHandle&) = default;
 };
 
-// How the bytes of MessageHeader::type_area are looked at. They may alias those bytes: a copy out
-// of them or into them, for the sake of one field, stalls on the store buffer.
+// Typed views of MessageHeader::type_area. They alias its bytes, because copying the whole area to
+// read or write one field stalls on the store buffer.
 struct [[gnu::may_alias]] AckArea {
   WireHandle destination;
   std::uint64_t match_bits = 0;
@@ -44,7 +43,7 @@ struct [[gnu::may_alias]] AckArea {
 struct [[gnu::may_alias]] PutArea {
   WireHandle ack_handle;
   std::uint64_t match_bits = 0;
-  std::uint64_t header_data = 0;  // in the sender's byte order, whatever that is
+  std::uint64_t header_data = 0;  // in the sender's byte order
   std::uint32_t portal = 0;
   std::uint32_t offset = 0;
 };
@@ -60,7 +59,7 @@ struct [[gnu::may_alias]] ReplyArea {
   WireHandle destination;
   std::uint64_t unused[3] = {};
 };
-// In the first message of a socklnd V1 connection only.
+// Only in the first message of a socklnd V1 connection.
 struct [[gnu::may_alias]] HelloArea {
   std::uint64_t incarnation = 0;
   std::uint32_t connection_type = 0;
@@ -83,11 +82,12 @@ struct MessageHeader {
   Nid source;
   std::uint32_t destination_pid = kLustrePid;
   std::uint32_t source_pid = kLustrePid;
-  MessageType type = MessageType::kAck;  // as received: other values occur and are refused above
+  MessageType type =
+      MessageType::kAck;  // as received: other values occur, and the core refuses them
   std::uint32_t payload_length = 0;
   alignas(8) std::array<std::byte, kTypeAreaBytes> type_area{};
 
-  // Area is one of the structs above; the caller looks at `type` first.
+  // Area is one of the structs above; the caller has checked `type`.
   template <class Area>
   [[nodiscard]] const Area& area() const {
     static_assert(sizeof(Area) == kTypeAreaBytes && alignof(Area) <= 8);
@@ -100,12 +100,12 @@ struct MessageHeader {
   }
 };
 
-// Of an ACK or REPLY: what it is for. As on the wire: may be anything.
+// The handle that an ACK or REPLY names. As on the wire, so any value.
 [[nodiscard]] inline const WireHandle& handle_of(const MessageHeader& header) {
   static_assert(offsetof(AckArea, destination) == offsetof(ReplyArea, destination));
   return header.area<AckArea>().destination;
 }
-// Of a PUT or GET. As on the wire: may be anything.
+// The portal of a PUT or GET. As on the wire, so any value.
 [[nodiscard]] inline std::uint32_t portal_of(const MessageHeader& header) {
   return header.type == MessageType::kPut ? header.area<PutArea>().portal
                                           : header.area<GetArea>().portal;

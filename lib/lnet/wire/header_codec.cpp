@@ -5,14 +5,14 @@
 
 #include "lib/lnet/names/nid64.hpp"
 
-// Fields are copied to and from the wire as they are; header.hpp refuses to compile on a big-endian
+// Fields are copied to and from the wire unchanged; header.hpp does not compile on a big-endian
 // host.
 
 namespace plnet::lnet {
 
 namespace {
 
-// Field by field, each at its place: the wire's structures are never built, only their layout used.
+// Copies field by field by the layout of the wire structures, which are never built.
 template <class Field>
 void get(std::span<const std::byte> bytes, std::size_t at, Field& field) {
   std::memcpy(&field, bytes.data() + at, sizeof field);
@@ -22,7 +22,7 @@ void set(std::span<std::byte> bytes, std::size_t at, const Field& field) {
   std::memcpy(bytes.data() + at, &field, sizeof field);
 }
 
-// What both forms have in common.
+// The fields that both forms share.
 template <class Wire>
 void get_common(std::span<const std::byte> bytes, MessageHeader& header) {
   get(bytes, offsetof(Wire, destination_pid), header.destination_pid);

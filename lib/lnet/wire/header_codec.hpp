@@ -17,7 +17,7 @@
 
 namespace plnet::lnet {
 
-// The bytes as they travel.
+// The bytes on the wire.
 struct HeaderNid4Wire {
   std::uint64_t destination_nid = 0;
   std::uint64_t source_nid = 0;
@@ -57,13 +57,12 @@ static_assert(offsetof(HeaderNid16Wire, type_area) == 56);
 inline constexpr std::size_t kHeaderNid4Bytes = sizeof(HeaderNid4Wire);
 inline constexpr std::size_t kHeaderNid16Bytes = sizeof(HeaderNid16Wire);
 
-// Both look at the first bytes of the span and fail with kMalformed if there are too few. Nothing
-// else can fail: what type, lengths and NIDs mean is judged above (a NID that is not well-formed
-// arrives as it was sent).
+// Both read the beginning of the span and fail with kMalformed if it is too short. Nothing else can
+// fail: the core judges types, lengths and NIDs (a malformed NID arrives as sent).
 [[nodiscard]] Result<MessageHeader> decode_header_nid4(std::span<const std::byte> bytes);
 [[nodiscard]] Result<MessageHeader> decode_header_nid16(std::span<const std::byte> bytes);
-// The same where the header stays: one that is copied right after it was put together waits for the
-// processor's store buffer.
+// The same into the final place of the header: copying a header right after decoding would wait for
+// the processor's store buffer.
 void decode_header_nid4_into(std::span<const std::byte, kHeaderNid4Bytes> bytes,
                              MessageHeader& header);
 void decode_header_nid16_into(std::span<const std::byte, kHeaderNid16Bytes> bytes,
@@ -73,7 +72,7 @@ void decode_header_nid16_into(std::span<const std::byte, kHeaderNid16Bytes> byte
 [[nodiscard]] Result<void> encode_header_nid4(const MessageHeader& header,
                                               std::span<std::byte, kHeaderNid4Bytes> out);
 // Cuts large NIDs to the first four bytes of their address, as kernel routers since 2.16 do when
-// such a message goes on to a network with short headers. Whoever gets it cannot answer.
+// such a message goes on to a network with short headers. The receiver cannot answer.
 void encode_header_nid4_truncating(const MessageHeader& header,
                                    std::span<std::byte, kHeaderNid4Bytes> out);
 void encode_header_nid16(const MessageHeader& header, std::span<std::byte, kHeaderNid16Bytes> out);

@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::size_t kFirstEntry = sizeof(PingInfoWire);
 constexpr std::size_t kNidOffset = offsetof(NiLargeStatusWire, nid);
-constexpr std::size_t kNidHead = 8;  // what tells the size of a NID and more, always there
+constexpr std::size_t kNidHead = 8;  // the first bytes of a NID with its size, always present
 
-// How far the next large entry is (lustre-release lnet/include/lnet/lib-types.h:
-// lnet_ping_sts_size()). A four-byte NID has no business among the large ones, but the kernel would
-// step over it by the size of a small entry.
+// The distance to the next large entry (lustre-release lnet/include/lnet/lib-types.h:
+// lnet_ping_sts_size()). A four-byte NID must not occur among large ones, but the kernel would step
+// over it by the size of a small entry.
 std::size_t large_entry_bytes(std::uint8_t size, std::uint8_t type) {
   if (type == Nid::kAnyType) return sizeof(NiLargeStatusWire);
   if (size == 0) return sizeof(NiStatusWire);
@@ -29,7 +29,7 @@ std::size_t entry_bytes(const Nid& nid) {
   return nid.is_large() ? large_entry_bytes(nid.size, nid.type) : sizeof(NiStatusWire);
 }
 
-// A NID of which only the significant bytes are there, at most 20 of them.
+// Reads a NID of which only the significant bytes are there, at most 20.
 Nid read_nid(const std::byte* from, std::size_t length) {
   std::array<std::byte, sizeof(Nid)> bytes{};
   std::copy_n(from, length, bytes.begin());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node tells about itself in the answer to a ping, and in a discovery push: its interfaces
-// and their states. Reading copes with either byte order and with a buffer that was cut short.
-// Checked against lustre-release lnet/include/uapi/linux/lnet/lnet-idl.h: struct lnet_ping_info and
-// what follows it; lnet/lnet/api-ni.c: lnet_ping_target_install_locked(),
+// The report of a node about itself in the answer to a ping, and in a discovery push: its
+// interfaces and their states. The reader accepts either byte order and a truncated buffer. Checked
+// against lustre-release lnet/include/uapi/linux/lnet/lnet-idl.h: struct lnet_ping_info and the
+// structures after it; lnet/lnet/api-ni.c: lnet_ping_target_install_locked(),
 // lnet_ping_info_validate(), lnet_swap_pinginfo(); lnet/lnet/peer.c: ping_iter_next().
 #pragma once
 
@@ -22,29 +22,30 @@ inline constexpr std::uint64_t kPingMatchBits = 0x8000'0000'0000'0000;
 inline constexpr std::uint32_t kPingMagic = 0x70696e67;
 
 enum PingFeature : std::uint32_t {
-  kPingBase = 0x01,           // historical; nobody sets it
-  kPingNiStatus = 0x02,       // without it a buffer is refused
+  kPingBase = 0x01,           // historical; no node sets it
+  kPingNiStatus = 0x02,       // a buffer without it is refused
   kPingRouteDisabled = 0x04,  // the node does NOT route
   kPingMultiRail = 0x08,
   kPingDiscovery = 0x10,
-  kPingLargeAddress = 0x20,  // large NIDs follow, entry 0 holds the size of all of it
+  kPingLargeAddress = 0x20,  // large NIDs follow, entry 0 holds the total size
   kPingPrimaryLarge = 0x40,  // the first large NID is the primary one
-  kPingMetadata = 0x80,      // behind the entries; ignored
+  kPingMetadata = 0x80,      // after the entries; ignored
 };
 
-// States of an interface. Never write anything else: clients of 2.12 refuse the whole buffer.
+// States of an interface. A node must not write other values: clients of 2.12 refuse the whole
+// buffer.
 inline constexpr std::uint32_t kNiUp = 0x15aac0de;
 inline constexpr std::uint32_t kNiDown = 0xdeadface;
 
 inline constexpr std::uint32_t kInterfacesMax = 200;  // LNet's lnet_interfaces_max by default
-inline constexpr std::uint32_t kInterfacesMin = 16;   // what everybody's buffer has room for
+inline constexpr std::uint32_t kInterfacesMin = 16;   // every buffer has room for these
 
-// The bytes as they travel, in the byte order of the sender.
+// The bytes on the wire, in the byte order of the sender.
 struct PingInfoWire {
   std::uint32_t magic = 0;
   std::uint32_t features = 0;
   std::uint32_t pid = 0;
-  std::uint32_t entries = 0;  // of the 16-byte kind
+  std::uint32_t entries = 0;  // entries of 16 bytes
 };
 static_assert(sizeof(PingInfoWire) == 16 && offsetof(PingInfoWire, magic) == 0);
 static_assert(offsetof(PingInfoWire, features) == 4 && offsetof(PingInfoWire, pid) == 8);
@@ -72,26 +73,26 @@ struct NidMetadataWire {
 static_assert(sizeof(NidMetadataWire) == 40 && offsetof(NidMetadataWire, nid) == 0);
 static_assert(offsetof(NidMetadataWire, opaque) == 8);
 
-// The least that a pinger offers room for.
+// The least room that a pinger offers.
 inline constexpr std::size_t kPingBytesMin =
     sizeof(PingInfoWire) + kInterfacesMin * sizeof(NiStatusWire);
 static_assert(kPingBytesMin == 272);
-// What a buffer of ours can grow to, with large NIDs only.
+// The most that a buffer of this node can grow to, with large NIDs only.
 inline constexpr std::size_t kPingBytesMax =
     sizeof(PingInfoWire) + sizeof(NiStatusWire) + kInterfacesMax * sizeof(NiLargeStatusWire);
 
 struct PingEntry {
   Nid nid;
-  std::uint32_t status = kNiUp;  // as received: other values than up and down occur
+  std::uint32_t status = kNiUp;  // as received: values other than up and down occur
 
   friend bool operator==(const PingEntry&, const PingEntry&) = default;
 };
 
-// A received buffer. Refers to the bytes, which are left as they are.
+// A received buffer. Refers to the bytes and does not change them.
 class PingView {
  public:
-  // Fails as the kernel does: kProtocol (too short for a first entry, magic, no status, entry 0 not
-  // 0@lo), kOutOfRange (number of entries). A buffer that was cut short is no failure.
+  // Fails as in the kernel: kProtocol (too short for a first entry, magic, no status, entry 0 not
+  // 0@lo), kOutOfRange (number of entries). A truncated buffer is no failure.
   [[nodiscard]] static Result<PingView> parse(std::span<const std::byte> bytes,
                                               std::uint32_t interfaces_max = kInterfacesMax);
 
@@ -102,12 +103,12 @@ class PingView {
   [[nodiscard]] std::uint32_t sequence() const { return first_.status; }
   [[nodiscard]] bool byte_swapped() const { return swapped_; }
 
-  // How many bytes the sender has, and whether fewer came.
+  // The bytes that the sender has, and whether fewer arrived.
   [[nodiscard]] std::size_t total_bytes() const { return total_bytes_; }
   [[nodiscard]] bool truncated() const { return bytes_.size() < total_bytes_; }
 
-  // Walks the interfaces after 0@lo: the 16-byte entries, then the large ones. Entries that are not
-  // there completely end the walk; those whose NID nobody could hold are passed over.
+  // Walks the interfaces after 0@lo: the 16-byte entries, then the large ones. Incomplete entries
+  // end the walk; entries with malformed NIDs are skipped.
   class Walk {
    public:
     [[nodiscard]] std::optional<PingEntry> next();
@@ -141,12 +142,12 @@ class PingView {
   std::size_t total_bytes_ = 0;
 };
 
-// What this node tells about itself.
+// The report of this node about itself.
 struct PingSource {
   bool routing = false;
   bool discovery = true;
   std::uint32_t pid = kLustrePid;
-  std::uint32_t sequence = 1;  // one higher with each buffer that is built
+  std::uint32_t sequence = 1;  // grows by one with each buffer that is built
   // In the order of configuration, without 0@lo. The first is the primary one.
   std::span<const PingEntry> interfaces;
 };
@@ -158,8 +159,8 @@ struct PingSource {
 // neither up nor down.
 [[nodiscard]] Result<std::size_t> build_ping(const PingSource& source, std::span<std::byte> out);
 
-// Changes a status in a buffer of ours, where it stands: the sequence number stays. False if there
-// is no such interface.
+// Changes a status in place in a buffer of this node: the sequence number stays. False if there is
+// no such interface.
 bool set_ping_status(std::span<std::byte> built, const Nid& nid, std::uint32_t status);
 
 }  // namespace plnet::lnet
