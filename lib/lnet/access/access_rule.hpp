@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rule about who may connect to this node, and for whom it forwards. The first that matches
-// decides; what no rule matches is allowed, as in the kernel, which has no such rules.
+// A rule that allows or forbids connections to this node, or forwarding by it. The first rule that
+// matches decides; without one it is allowed, as in the kernel, which has no such rules.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace plnet::lnet {
 
-// Each may be looked at for every message that is forwarded.
+// Each rule may be compared with every forwarded message.
 inline constexpr std::size_t kAccessRulesMax = 256;
 
 enum class AccessAction : std::uint8_t { kAllow, kDeny };
 enum class AccessUse : std::uint8_t { kAll, kConnect, kForward };
-// As documents and lnetctl say them; "" for what is none.
+// The words of documents and lnetctl; "" for an invalid value.
 [[nodiscard]] std::string_view name_of(AccessAction action);
 [[nodiscard]] std::string_view name_of(AccessUse use);
 
-// What is absent matches everything.
+// An absent field matches everything.
 struct AccessRule {
   AccessAction action = AccessAction::kDeny;
   AccessUse use = AccessUse::kAll;
-  // Of the header of a message; of a connection, who makes it and our NI.
+  // Those of the header of a message; for a connection, the peer that makes it and our NI.
   std::optional<NidRangeList> source;
   std::optional<NidRangeList> destination;
-  NetId from = kNetAny;  // the network that it comes in by
+  NetId from = kNetAny;  // the network of the NI that received the message
   NetId to = kNetAny;    // the network of its destination
 
   friend bool operator==(const AccessRule&, const AccessRule&) = default;
@@ -45,7 +45,7 @@ struct AccessQuestion {
 
 struct AccessReport {
   AccessRule rule;
-  std::uint64_t matched = 0;  // so often it has decided
+  std::uint64_t matched = 0;  // times that it has decided
 };
 
 }  // namespace plnet::lnet

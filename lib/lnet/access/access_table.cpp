@@ -29,7 +29,7 @@ bool AccessView::forbids_owner(ShardId shard, const AccessQuestion& question) co
   return entry.rule.action == AccessAction::kDeny;
 }
 
-// The same rule may stand there twice: then each keeps its own.
+// Equal rules keep separate counts.
 std::shared_ptr<AccessCounts> AccessTable::counts_of(const AccessRule& rule,
                                                      std::vector<bool>& taken) const {
   for (std::size_t i = 0; i < taken.size(); ++i) {
@@ -59,7 +59,7 @@ std::vector<AccessReport> AccessTable::list() const {
   return reports;
 }
 
-// What is retired is unpublished by the time of the first step after it.
+// A retired view is unpublished by the first step after it.
 void AccessTable::step() {
   for (Retired& retired : old_) {
     if (retired.grace == 0) retired.grace = qsbr_.begin_grace();

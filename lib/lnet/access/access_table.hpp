@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The access rules of a node: the coordinator keeps them, every shard reads what it publishes.
+// The access rules of a node: the coordinator keeps them, every shard reads the published view.
 // Control path: allocates.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace plnet::lnet {
 
-// How often a rule has decided, on each shard; written by that shard.
+// The decisions of a rule on each shard; the shard writes its own.
 class AccessCounts {
  public:
   void add_owner(ShardId shard) {
@@ -34,7 +34,7 @@ class AccessCounts {
   std::array<OfShard, kShardsMax> of_shard_;
 };
 
-// Immutable once published, but for the counts.
+// Immutable once published, except the counts.
 class AccessView {
  public:
   struct Entry {
@@ -43,9 +43,9 @@ class AccessView {
   };
   explicit AccessView(std::vector<Entry> entries) : entries_(std::move(entries)) {}
 
-  // The index of the rule that decides; none: it is allowed.
+  // The index of the rule that decides; none: allowed.
   [[nodiscard]] std::optional<std::size_t> decider(const AccessQuestion& question) const;
-  // On `shard`, whose count goes up if a rule decides.
+  // On `shard`; counts the decision of a rule.
   [[nodiscard]] bool forbids_owner(ShardId shard, const AccessQuestion& question) const;
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
 
@@ -57,13 +57,13 @@ class AccessTable {
  public:
   explicit AccessTable(Qsbr& qsbr) : qsbr_(qsbr) {}
 
-  // These rules, in this order, instead of those that there are; at most kAccessRulesMax. One that
-  // was there before goes on counting.
+  // Replaces all rules by these, in this order; at most kAccessRulesMax. A rule that existed before
+  // keeps its counts.
   void set(std::span<const AccessRule> rules);
   [[nodiscard]] std::vector<AccessReport> list() const;
   // Null: there are no rules.
   [[nodiscard]] const AccessView* view() const { return current_.get(); }
-  // Frees what nobody can look at.
+  // Frees views that no shard can read any more.
   void step();
 
  private:

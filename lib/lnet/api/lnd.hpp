@@ -71,10 +71,9 @@ struct Transmit {
 // How a Transmit ended.
 struct Completion {
   Transmit* transmit = nullptr;
-  Result<void> status{};  // for the sender's event
-  Health health =
-      Health::kOk;  // for the NIs; set where the failure was seen, not derived from status
-  bool reply_placed = false;  // GET: the data is in the sink, no REPLY will arrive
+  Result<void> status{};        // for the sender's event
+  Health health = Health::kOk;  // for the NIs; not derived from status
+  bool reply_placed = false;    // GET: the data is in the sink, no REPLY will arrive
   // Failed before any of its bytes left: the message can be sent again and does not arrive twice.
   bool unsent = false;
   std::uint32_t reply_length = 0;

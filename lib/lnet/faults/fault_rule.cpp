@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kPortalBits = 64;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr int kHealthLast = static_cast<int>(kHealthCount) - 1;
-// Somebody else is about to say when.
+// Another shard is drawing the next time.
 constexpr std::int64_t kBeingDrawn = std::numeric_limits<std::int64_t>::max();
 
 bool names(const Nid& pattern, const Nid& nid) {
@@ -88,8 +88,8 @@ bool FaultRule::has_turn(Instant now) {
   return spec_.interval_s != 0 ? is_due(ns_of(now)) : is_drawn(count);
 }
 
-// One of each block of N, anywhere in it. Of a fresh rule for every other message it is the first:
-// tests of Lustre's rely on that.
+// Draws one message of each block of N. For a fresh rule with N = 2 it is the first: tests of
+// Lustre rely on that.
 bool FaultRule::is_drawn(std::uint64_t count) {
   const std::uint64_t block = count / spec_.rate;
   const std::uint64_t era = era_.load(std::memory_order_relaxed);
@@ -101,7 +101,7 @@ bool FaultRule::is_drawn(std::uint64_t count) {
 bool FaultRule::is_due(std::int64_t now_ns) {
   std::int64_t due = due_ns_.load(std::memory_order_relaxed);
   if (now_ns < due) return false;
-  // One shard takes it.
+  // One shard takes the draw.
   if (!due_ns_.compare_exchange_strong(due, kBeingDrawn, std::memory_order_acquire)) return false;
   const std::int64_t begin = std::max(window_end_ns_.get(), now_ns);
   window_end_ns_.set(begin + spec_.interval_s * kSecond);

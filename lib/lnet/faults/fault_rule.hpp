@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rule that drops, fails or delays messages on purpose (`lctl net_drop_add`, `lnetctl fault`), so
-// that people can see what LNet does then. One object for all shards: "one in N" means N messages
-// of the node. Who does not match a rule pays nothing but the comparison.
-// Checked against lustre-release lnet/lnet/net_fault.c and lnet/include/uapi/linux/lnet/lnetctl.h.
+// that users can see how LNet reacts. One object serves all shards: "one in N" means N messages of
+// the node. A message that does not match costs only the comparison. Checked against lustre-release
+// lnet/lnet/net_fault.c and lnet/include/uapi/linux/lnet/lnetctl.h.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace plnet::lnet {
 
-// Where a message is when a rule is asked about it.
+// The place of the message when a rule is asked about it.
 enum class FaultPlace : std::uint8_t { kArriving, kSending };
 
 class alignas(kNoSharing) FaultRule {
@@ -26,16 +26,18 @@ class alignas(kNoSharing) FaultRule {
   FaultRule(const FaultSpec& spec, std::uint64_t number, std::uint64_t seed, Instant now);
 
   [[nodiscard]] const FaultSpec& spec() const { return spec_; }
-  // No other rule of this node ever had it.
+  // Unique among all rules that this node has had.
   [[nodiscard]] std::uint64_t number() const { return number_; }
 
-  // Any shard. True: this message it is. `local`: the NI that received it, null on the way out.
+  // Any shard. True: the rule strikes this message. `local`: the NI that received it, null on the
+  // way out.
   [[nodiscard]] bool strikes(const MessageHeader& header, const Nid* local, FaultPlace place,
                              Instant now);
-  // Of a message that it makes fail: one of those named, the one nearest to a drawn one.
+  // The health class of a message that the rule fails: one of those in the spec, the nearest to a
+  // drawn one.
   [[nodiscard]] Health draw_health();
   [[nodiscard]] FaultCounts counts() const;
-  // Counts from 0, and draws anew.
+  // Counts from 0 and draws again.
   void reset(Instant now);
 
  private:
@@ -51,13 +53,13 @@ class alignas(kNoSharing) FaultRule {
   const FaultSpec spec_;
   const std::uint64_t number_;
   const std::uint64_t seed_;
-  // Shards meet here, but only in messages that match.
+  // Shards share this line, but only messages that match touch it.
   alignas(kNoSharing) Count draws_{0};
-  Count era_{0};  // a reset begins another
+  Count era_{0};  // each reset begins another
   Count matched_{0};
   Count struck_{0};
   Count struck_of_[4]{};  // by MessageType
-  // Rules with an interval: the next one not before this, in a window that ends then.
+  // Rules with an interval: the earliest time of the next strike, in a window that ends then.
   std::atomic<std::int64_t> due_ns_{0};
   Relaxed<std::int64_t> window_end_ns_{0};
 };

@@ -31,7 +31,7 @@ bool same_word(std::string_view a, std::string_view b) {
   });
 }
 
-// The bits of the words of a list; `bit_of` knows them.
+// The bits of the words of a list; `bit_of` maps a word to its bit.
 template <class BitOf>
 Outcome<std::uint32_t> parse_words(std::string_view text, std::string_view expected, BitOf bit_of) {
   std::uint32_t bits = 0;
@@ -67,9 +67,9 @@ std::string_view name_of(FaultKind kind) {
 }
 
 // lustre-release lnet/lnet/net_fault.c: lnet_drop_rule_add(), lnet_delay_rule_add(),
-// lnet_fault_attr_validate(). Beyond what those ask: no bits without a meaning, an interval for
-// `random`, which the kernel's division by it would need as well, and no local NID where the
-// kernel's rule would never match, since only what is dropped as it arrives knows one.
+// lnet_fault_attr_validate(). Stricter than these: no bits without a meaning; an interval for
+// `random`, by which the kernel would divide; and a local NID only in rules for messages that
+// arrive, since the kernel's rule would never match others.
 Outcome<FaultSpec> complete(FaultSpec spec) {
   const auto wrong = [](const char* what) { return failure(Errc::kInvalid, what); };
   if (spec.source == Nid{} || spec.destination == Nid{})

@@ -98,7 +98,7 @@ std::vector<FaultReport> FaultTable::list(FaultKind kind) const {
 
 // lustre-release lnet/lnet/lib-move.c: lnet_fail_nid()
 Outcome<void> FaultTable::fail_nid(const Nid& nid, std::uint32_t messages) {
-  // Those that have done their work go with the next change.
+  // Entries that have struck all their messages are removed with the next change.
   (void)remove_if(fail_nids_, old_fail_nids_, [&](const FailNid& entry) {
     const bool named = messages == 0 && (nid.is_any() || entry.nid == nid);
     return named || entry.left.load(std::memory_order_relaxed) == 0;
@@ -130,7 +130,7 @@ void FaultTable::publish(bool closing) {
   if (!empty) current_ = std::move(fresh);
 }
 
-// What is retired is unpublished by the time of the first step after it.
+// A retired rule is unpublished by the first step after it.
 void FaultTable::step() {
   const auto step_through = [this](auto& retired) {
     for (auto& one : retired) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fault rules of a node: the coordinator keeps them, every shard reads what it publishes.
+// The fault rules of a node: the coordinator keeps them, every shard reads the published view.
 // Control path: allocates.
 #pragma once
 
@@ -14,29 +14,29 @@
 
 namespace plnet::lnet {
 
-// A NID from and to which nothing gets through (`lctl fail_nid`), for so many messages.
+// A NID whose messages fail in both directions (`lctl fail_nid`), for a number of messages.
 struct FailNid {
   FailNid(const Nid& failing, std::uint32_t messages) : nid(failing), left(messages) {}
 
   static constexpr std::uint32_t kForever = 0xffffffff;
 
-  const Nid nid;  // any: every one
+  const Nid nid;  // any: all NIDs
   std::atomic<std::uint32_t> left;
 
-  // Any shard. True: this message is one of them.
+  // Any shard. True: this message fails.
   [[nodiscard]] bool strikes(const Nid& other);
 };
 
 // Immutable once published.
 struct FaultView {
-  std::uint64_t version = 0;        // each has another
-  bool closing = false;             // what is held back is dropped, not let go
+  std::uint64_t version = 0;        // unique
+  bool closing = false;             // true: held messages are dropped instead of going on
   std::vector<FaultRule*> drops;    // newest first
   std::vector<FaultRule*> delays;   // newest first
   std::vector<FailNid*> fail_nids;  // oldest first
 
   [[nodiscard]] bool has_delay(std::uint64_t number) const;
-  // The first drop rule that strikes, if one does.
+  // The first drop rule that strikes; null: none does.
   [[nodiscard]] FaultRule* drop(const MessageHeader& header, const Nid* local, FaultPlace place,
                                 Instant now) const;
   [[nodiscard]] FaultRule* delay(const MessageHeader& header, FaultPlace place, Instant now) const;
@@ -49,25 +49,25 @@ class FaultTable {
 
   FaultTable(Qsbr& qsbr, Random random) : qsbr_(qsbr), random_(random) {}
 
-  // kInvalid: what the rule says makes no sense; kNoSpace: kRulesMax there are.
+  // kInvalid: the spec makes no sense; kNoSpace: there are kRulesMax rules.
   [[nodiscard]] Outcome<void> add(const FaultSpec& spec, Instant now);
-  // Every rule of the kind with exactly this source and destination; any: whatever it has. What a
-  // delay rule held goes on at once. Returns how many there were.
+  // Removes every rule of the kind with exactly this source and destination; any matches all.
+  // Messages that a delay rule held go on at once. Returns the number of removed rules.
   std::size_t remove(FaultKind kind, const Nid& source, const Nid& destination);
-  // The same of rules that are exactly this one.
+  // The same for rules equal to `spec`.
   std::size_t remove(const FaultSpec& spec);
-  // All of the kind count from 0.
+  // All rules of the kind count from 0.
   void reset(FaultKind kind, Instant now);
-  // Newest first, as they are asked.
+  // Newest first, the order in which they are asked.
   [[nodiscard]] std::vector<FaultReport> list(FaultKind kind) const;
-  // The next `messages` from or to this NID fail; 0: those named so (any: all) do no longer.
+  // The next `messages` from or to this NID fail; 0: removes the entries of this NID (any: all).
   [[nodiscard]] Outcome<void> fail_nid(const Nid& nid, std::uint32_t messages);
-  // No rules any more, and what they held is dropped.
+  // Removes all rules, and drops the messages that they held.
   void close();
 
-  // Null: there is nothing to look at.
+  // Null: there are no rules.
   [[nodiscard]] const FaultView* view() const { return current_.get(); }
-  // Frees what nobody can look at.
+  // Frees rules that no shard can read any more.
   void step();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long messages took, in few bytes: each power of two of microseconds is cut in half, which
+// The times of messages in few bytes: each power of two of microseconds has two buckets, which
 // tells a slow next hop from a fast one.
 #pragma once
 
@@ -25,7 +25,7 @@ class HopTimes {
     const auto octave = static_cast<std::size_t>(std::bit_width(us)) - 1;
     return std::min(2 * octave + (us >> (octave - 1) & 1U), kBuckets - 1);
   }
-  // What falls into the bucket took less than this.
+  // Times in the bucket are shorter than this.
   [[nodiscard]] static constexpr Duration end_of(std::size_t bucket) {
     const std::uint64_t us = bucket < 2 ? bucket + 1 : (3 + (bucket & 1U)) << (bucket / 2 - 1);
     return std::chrono::microseconds(us);
@@ -46,8 +46,8 @@ class HopTimes {
     return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
   }
   [[nodiscard]] Duration sum() const { return sum_; }
-  // So long `percent` percent took at most, rounded up to the end of a bucket; 0: none was
-  // recorded.
+  // `percent` percent of the times are at most this long, rounded up to the end of a bucket; 0:
+  // none was recorded.
   [[nodiscard]] Duration percentile(unsigned percent) const {
     const std::uint64_t all = count();
     std::uint64_t seen = 0;

@@ -23,7 +23,7 @@ std::string text_of_key(std::uint32_t portal) {
   return portal == kNoPortal ? "none" : fmt::format("{}", portal);
 }
 
-// Of all shards and windows.
+// The sum over all shards and windows.
 template <class More>
 using Sums = std::map<std::string, Talker<NothingMore, More>>;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heaviest of what shards have tallied. Control path: allocates.
+// The heaviest clients, networks, portals and hops of the tallies of shards. Control path:
+// allocates.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@
 namespace plnet::lnet {
 
 enum class LoadBy : std::uint8_t { kNid, kNet, kPortal, kHop };
-// As `lnetctl top --by` says it.
+// The words of `lnetctl top --by`.
 inline constexpr std::array kLoadBys{LoadBy::kNid, LoadBy::kNet, LoadBy::kPortal, LoadBy::kHop};
 [[nodiscard]] std::string_view name_of(LoadBy by);
 
@@ -24,7 +25,7 @@ struct HopDelay {
   Duration p50{};
   Duration p90{};
   Duration p99{};
-  Duration max{};  // of those that were looked at
+  Duration max{};  // the longest of the samples
 };
 
 // Rates per second, estimated.
@@ -32,15 +33,15 @@ struct LoadRow {
   std::string name;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t doubtful = 0;     // so many of the messages may be those of others
-  std::optional<HopDelay> delay;  // kHop: from when the LND got a message until it was done with it
+  std::uint64_t doubtful = 0;     // this many of the messages may be those of others
+  std::optional<HopDelay> delay;  // kHop: from the handing to the LND until its completion
 };
 
-// At most `rows`. What is surely theirs decides: who only inherited a place comes last.
+// At most `rows`. Ranked by the certain part, so that an entry with an inherited count comes last.
 [[nodiscard]] std::vector<LoadRow> heaviest(const LoadSnapshot& snapshot, LoadBy by,
                                             std::size_t rows);
 
-// How long next hops took since the beginning, by name; of one message in kSampleMean.
+// The times of next hops since the beginning, by name; of one message in kSampleMean.
 [[nodiscard]] std::map<std::string, HopTimes> times_of_all_hops(const LoadSnapshot& snapshot);
 
 }  // namespace plnet::lnet

@@ -53,7 +53,7 @@ void LoadTally::sample_sent(const Nid& hop, std::uint32_t payload, Instant since
   windows_[current_].hops.add(hop, kSampleMean, bytes).record(now - since);
 }
 
-// A window ends when somebody looks at it after its time; two that are over are both empty.
+// A window ends at the first look after its time; after two windows both are empty.
 void LoadTally::turn_windows(Instant now) {
   const Instant begin = window_of(now);
   if (begin <= window_begin_) return;
@@ -71,7 +71,7 @@ void LoadTally::end(Window& window) {
   window.clear();
 }
 
-// One shard may be asked just before a window ends and the next one just after it.
+// Shards may be asked at both sides of the end of a window.
 void LoadTally::copy_owner(LoadSnapshot& snapshot, Instant now) {
   turn_windows(now);
   const Duration covered = now - std::max(start_, window_begin_ - kWindow);

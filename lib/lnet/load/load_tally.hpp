@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who makes the load of a shard: by NID, by pair of networks, by portal; and how long the LNDs keep
-// what goes to each next hop. Always on: one message in kSampleMean is looked at, at random
-// distances, and stands for as many; all others cost a decrement. What is older than two windows is
-// forgotten, but for how long next hops took. Windows begin at the same moments on all shards, so
-// that what they say can be added up.
+// The sources of a shard's load: by NID, by pair of networks, by portal; and the times that LNDs
+// keep messages to each next hop. Always on: one message in kSampleMean is a sample, at random
+// distances, and counts as that many; every other message costs a decrement. Samples older than two
+// windows are forgotten, except times of next hops. Windows begin at the same time on all shards,
+// so that their counts can be added up.
 #pragma once
 
 #include <array>
@@ -21,24 +21,24 @@
 namespace plnet::lnet {
 
 struct NetPair {
-  NetId from = 0;  // that the message came in by
+  NetId from = 0;  // of the NI that received the message
   NetId to = 0;    // of its destination
 
   friend bool operator==(const NetPair&, const NetPair&) = default;
 };
 
-// Of messages that have none: ACK and REPLY.
+// The portal of messages that have none: ACK and REPLY.
 inline constexpr std::uint32_t kNoPortal = 0xffffffff;
 
-// Copies of what there is; talkers in no order, those of several shards and windows side by side.
+// A copy of the tallies; talkers in no order, with separate entries for shards and windows.
 struct LoadSnapshot {
-  // By the first shard in it; what others have is brought to the same length.
+  // The time covered, by the first shard; the counts of others are scaled to it.
   Duration covered{};
   std::vector<Talker<Nid>> nids;
   std::vector<Talker<NetPair>> nets;
   std::vector<Talker<std::uint32_t>> portals;
   std::vector<Talker<Nid, HopTimes>> hops;
-  // Since the beginning, but for hops that others have displaced: those begin anew.
+  // Since the beginning, except for hops that others have displaced: those begin anew.
   std::vector<Talker<Nid, HopTimes>> hops_of_all_time;
 };
 
@@ -47,8 +47,8 @@ class LoadTally {
   static constexpr unsigned kSampleMean = 16;
   static constexpr Duration kWindow = std::chrono::seconds(10);
 
-  // `talkers`: NIDs told apart, a power of two; half as many portals and next hops, and a quarter
-  // of pairs of networks.
+  // `talkers`: the number of NIDs with their own entry, a power of two; half as many portals and
+  // next hops, and a quarter of pairs of networks.
   LoadTally(std::uint64_t seed, Instant start, std::size_t talkers)
       : random_(seed),
         start_(start),
@@ -58,19 +58,19 @@ class LoadTally {
         windows_{Window(talkers), Window(talkers)},
         former_hops_(talkers / 2) {}
 
-  // A message that has come in by the network `from`, whoever it is for.
-  void count_arrival(const MessageHeader& header, NetId from, Instant now) {
+  // A message for any node has arrived by the network `from`.
+  void saw(const MessageHeader& header, NetId from, Instant now) {
     if (--left_ == 0) [[unlikely]]
       sample(header, from, now);
   }
 
-  // The LND is done with a message to the next hop, which it had `since` then.
+  // The LND has ended a message to the next hop, which it got at `since`.
   void sent(const Nid& hop, std::uint32_t payload, Instant since, Instant now) {
     if (--left_sent_ == 0) [[unlikely]]
       sample_sent(hop, payload, since, now);
   }
 
-  // The shard's: adds what it has to `snapshot`.
+  // On the shard: adds its tallies to `snapshot`.
   void copy_owner(LoadSnapshot& snapshot, Instant now);
 
  private:
@@ -86,7 +86,8 @@ class LoadTally {
     void clear();
   };
 
-  // 1 … 2 * kSampleMean - 1, each as likely: kSampleMean on average, in step with nothing.
+  // 1 … 2 * kSampleMean - 1 with equal probability: kSampleMean on average, in step with no
+  // traffic.
   [[nodiscard]] std::uint32_t distance() {
     return 1 + static_cast<std::uint32_t>(random_.below(2 * kSampleMean - 1));
   }
@@ -105,7 +106,7 @@ class LoadTally {
   std::uint32_t left_sent_;
   unsigned current_ = 0;
   std::array<Window, 2> windows_;
-  TalkerTable<Nid, HopTimes> former_hops_;  // of windows that are over
+  TalkerTable<Nid, HopTimes> former_hops_;  // of windows that have ended
 };
 
 }  // namespace plnet::lnet

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heaviest of many in fixed memory: space-saving counting (Metwally, Agrawal, El Abbadi 2005)
-// in sets of a few ways, so that one more costs a look at one set. Who is not among the heaviest of
-// its set is forgotten; who is there is counted at most `error` too much.
+// The heaviest of many keys in fixed memory: space-saving counting (Metwally, Agrawal, El Abbadi
+// 2005) in sets of a few ways, so that a new key costs a look at one set. A key that is not among
+// the heaviest of its set is forgotten; the count of the others is at most `error` too high.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace plnet::lnet {
 
 struct NothingMore {};
 
-// `More`: what else is known of its messages since it has the place.
+// `More`: further data about the messages of a key since it has its place.
 template <class Key, class More = NothingMore>
 struct Talker {
   Key key{};
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t error = 0;  // of the messages: those of whoever had the place before
+  std::uint64_t error = 0;  // of the messages: those of the previous keys of this place
   [[no_unique_address]] More more{};
 };
 
@@ -34,7 +34,7 @@ class TalkerTable {
   using Entry = Talker<Key, More>;
   using Entries = std::vector<Entry>;
 
-  // Room for so many: a power of two.
+  // Room for this many keys, a power of two.
   explicit TalkerTable(std::size_t talkers)
       : entries_(std::max(talkers, kWays)), sets_(entries_.size() / kWays) {
     PLNET_CHECK(std::has_single_bit(entries_.size()), "sets are found by bits of the hash");
@@ -59,7 +59,7 @@ class TalkerTable {
     return least->more;
   }
   void clear() { std::ranges::fill(entries_, Entry{}); }
-  // Those without messages are free.
+  // Entries without messages are free.
   [[nodiscard]] const Entries& entries() const { return entries_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A memory descriptor (MD) as its shard keeps it.
+// A memory descriptor (MD) in the tables of its shard.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class MatchTable;
 
 inline constexpr std::uint32_t kNoPeerNi = 0xffffffff;
 
-// The peer NI that a request of ours left for: whose fault it is if no answer comes.
+// The peer NI that a request left for: it loses health if no response arrives.
 struct NextHop {
   std::uint32_t peer_ni = kNoPeerNi;  // PeerNi::number
   Nid nid = Nid::any();               // if there is one
@@ -28,22 +28,22 @@ struct alignas(kCacheLine) Descriptor {
   enum class State : std::uint8_t {
     kFree,
     kLive,
-    kUnlinked,  // no handle leads to it any more; its last operation frees it
+    kUnlinked,  // no handle leads to it; the end of its last operation frees it
   };
 
-  // What every operation looks at: one line.
+  // One line, which every operation reads.
   std::uint32_t generation = 1;
   std::uint32_t pins = 0;  // operations under way, and quarantines
   std::int32_t threshold = 0;
   std::uint32_t options = 0;  // MdOption
-  std::uint32_t offset = 0;   // where the next message goes, unless the sender says
+  std::uint32_t offset = 0;   // the place of the next message, unless the sender names one
   std::uint32_t length = 0;
   std::uint32_t max_size = 0;
   std::uint32_t entry = MatchEntries::kNone;  // its ME's index, while kLive
   State state = State::kFree;
   bool attached = false;  // passive: made with an ME
   bool auto_unlink = false;
-  // Unlinked before its time, by its user or its response timeout.
+  // Unlinked early, by its user or its response timeout.
   Relaxed<bool> aborted;
   std::span<const Fragment> fragments;
   EventHandler* handler = nullptr;
@@ -63,8 +63,8 @@ struct alignas(kCacheLine) Descriptor {
   [[nodiscard]] bool unlinkable() const {
     return pins == 0 && (state == State::kUnlinked || (auto_unlink && exhausted()));
   }
-  // How much a message may bring to `at`. An offset from the wire may lie anywhere; the kernel
-  // trusts it, here nothing fits beyond the end.
+  // The bytes that fit at `at`. An offset from the wire may be anywhere: the kernel trusts it, here
+  // nothing fits beyond the end.
   [[nodiscard]] std::uint32_t room(std::uint32_t at) const {
     const std::uint32_t left = at < length ? length - at : 0;
     return (options & kMdMaxSize) != 0 ? std::min(max_size, left) : left;

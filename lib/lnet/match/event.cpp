@@ -23,7 +23,7 @@ void describe(const ReceivedMessage& message, EventKind kind, Event& event) {
   const MessageHeader& header = message.header;
   event.kind = kind;
   event.message_type = type_of(kind);
-  // Member by member: an aggregate would be put together beside it and copied.
+  // Assigned member by member: an aggregate would be built elsewhere and copied.
   event.target.nid = header.destination;
   event.target.pid = header.destination_pid;
   event.initiator.nid = message.initiator;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an event says of the message behind it: lustre-release lnet/lnet/lib-msg.c:
-// lnet_build_msg_event(). The MD's own fields are added by the MatchTable.
+// The fields of an event that come from the message: lustre-release lnet/lnet/lib-msg.c:
+// lnet_build_msg_event(). The MatchTable adds the fields of the MD.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace plnet::lnet {
 
-// Of a message that has come in: the header as it came, and what the receiving shard knew.
+// A message that has arrived: its header, and the facts of the receiving shard.
 struct ReceivedMessage {
   const MessageHeader& header;
   const Nid& initiator;  // the primary NID of header.source
   const Nid& last_hop;
 };
 
-// Of a PUT or GET of ours. `target` is whom the user named: path selection may have put another NID
-// of that peer into the header.
+// A PUT or GET of this node. `target` is the NID that the user named: path selection may have put
+// another NID of that peer into the header.
 struct SentMessage {
   const MessageHeader& header;
   const ProcessId& target;
 };
 
-// kPut, kGet, kAck, kReply. Leaves `offset` alone, and for all but kAck `accepted_length`. For kGet
-// the requested length is the header's payload, 0, as the kernel has it.
+// For kPut, kGet, kAck, kReply. Does not set `offset`, and `accepted_length` only for kAck. For
+// kGet the requested length is the header's payload, 0, as in the kernel.
 void describe(const ReceivedMessage& message, EventKind kind, Event& event);
-// kSend.
+// For kSend.
 void describe(const SentMessage& message, std::uint32_t own_pid, Event& event);
 
 }  // namespace plnet::lnet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The match entries (MEs) of one shard in the order in which a message is held against them.
+// The match entries (MEs) of one shard in the order in which messages are compared with them.
 #pragma once
 
 #include <array>
@@ -24,16 +24,16 @@ struct alignas(kCacheLine) MatchEntry {
   std::uint32_t previous = 0;
   std::uint32_t generation = 1;
   std::uint8_t portal = 0;
-  bool linked = false;  // in its list. Once its MD is gone an ME matches nothing
+  bool linked = false;  // in its list. An ME without an MD matches nothing
   bool unlink_with_md = true;
 };
 static_assert(sizeof(MatchEntry) == kCacheLine);
 
-// As in the kernel there is a list for entries with ignore bits, and for the others one for each
-// value of a hash (lustre-release lnet/lnet/lib-ptl.c: lnet_mt_match_head()). The kernel hashes NID
-// and pid as well if the portal is unique, the ME's when it is attached and the sender's primary
-// one to find it, so that an ME that names a second NID of the peer is found by luck. Here only
-// portal and bits are hashed: it is always found, and whatever a message can match is in one list.
+// As in the kernel, one list holds entries with ignore bits, and the others are in lists by hash
+// (lustre-release lnet/lnet/lib-ptl.c: lnet_mt_match_head()). On unique portals the kernel hashes
+// NID and pid too, of the ME when it is attached and of the sender's primary NID when it searches,
+// so that it may miss an ME with a second NID of the peer. Here only portal and bits are hashed:
+// all entries that a message can match are in one list.
 class MatchEntries {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
@@ -45,13 +45,13 @@ class MatchEntries {
     PLNET_CHECK(capacity < kNone, "kNone is no index");
   }
 
-  // Takes it from the pool and links it; kNone when all are taken.
+  // Takes an entry from the pool and links it; kNone: all are in use.
   [[nodiscard]] std::uint32_t insert(const MeSpec& spec, std::uint32_t md);
-  // Out of its list: it matches nothing any more.
+  // Takes the entry out of its list: it matches nothing any more.
   void unlink(MatchEntry& entry);
   void give(MatchEntry& entry);
 
-  // Where to begin; then `next`, until kNone.
+  // The first entry to compare; then `next`, until kNone.
   [[nodiscard]] std::uint32_t first_with_ignore_bits(PortalId portal) const {
     return ignoring_[portal].first;
   }
@@ -60,7 +60,7 @@ class MatchEntries {
   }
 
   [[nodiscard]] MatchEntry& at(std::uint32_t index) { return pool_.at(index); }
-  // The one that the handle means, or nullptr if that is gone.
+  // Null: the entry of the handle is gone.
   [[nodiscard]] MatchEntry* find(const MeHandle& handle);
   [[nodiscard]] MeHandle handle_of(std::uint32_t index, ShardId shard) const {
     return {index, pool_.at(index).generation, shard};

@@ -148,8 +148,8 @@ void MatchTable::end_with_unlink_event(Descriptor& md) {
   handler->on_event(event);
 }
 
-// No handle or message finds it from now on; free if nothing is under way (lustre-release
-// lnet/lnet/lib-md.c: lnet_md_unlink()).
+// No handle or message finds the MD from now on; it is free if no operation is under way
+// (lustre-release lnet/lnet/lib-md.c: lnet_md_unlink()).
 void MatchTable::retire(Descriptor& md) {
   if (md.state == Descriptor::State::kLive) {
     md.state = Descriptor::State::kUnlinked;
@@ -217,7 +217,7 @@ void MatchTable::search(const MatchRequest& request, Finding& result) {
     walk(exact, request, Naming::kSamePeer, result);
     return;
   }
-  // The kernel looks first, and hardly ever further, where the sender's primary NID leads it.
+  // The kernel searches here, by the sender's primary NID, and hardly ever elsewhere.
   const bool other_nids = walk(exact, request, Naming::kExact, result);
   if (other_nids && result.cause == MatchCause::kNoEntry)
     walk(exact, request, Naming::kSamePeer, result);
@@ -367,7 +367,7 @@ Result<void> MatchTable::start(const MdHandle& handle, const StartRequest& reque
   }
   pin(*md);
   counters_.add(Id::kStarted);
-  // One timer for the MD, not for the operation: the latest one counts.
+  // One timer for the MD, not for each operation: the latest deadline counts.
   if ((get || request.ack) &&
       tracks_response(request.type, md->options, request.tracking, request.internal)) {
     if (!md->response_timer.running()) {
@@ -438,7 +438,7 @@ Result<void> MatchTable::end(const Grant& grant, Result<void> status, bool unpin
   describe_message(event);
   if (unlinked) retire(md);
   counters_.add(Id::kEvents);
-  // Last: the handler may do what it likes with the MD.
+  // The last statement: the handler may unlink the MD.
   handler->on_event(event);
   return status;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that one shard has laid open: its MDs and MEs, which message may use which bytes, and
-// what is told to whom when it has. Rules and order are the kernel's (lustre-release
-// lnet/lnet/lib-ptl.c, lib-md.c, lib-me.c, lib-msg.c: lnet_msg_detach_md()).
+// The memory that one shard offers: its MDs and MEs, the bytes that each message may use, and the
+// events about them. Rules and order are the kernel's (lustre-release lnet/lnet/lib-ptl.c,
+// lib-md.c, lib-me.c, lib-msg.c: lnet_msg_detach_md()).
 //
-// An ME and its MD live on the shard that attached them, an MD to send from or get into on the one
-// that bound it. Only that shard calls here; others ask it with a MatchRequest or RespondRequest
-// and get a Grant back. A grant pins the MD: no event says `unlinked`, and the MD is not reused,
-// before each of its grants has been finished.
+// An ME and its MD live on the shard that attached them, an MD to send from or get into on the
+// shard that bound it. Only that shard calls here; others ask it with a MatchRequest or
+// RespondRequest and get a Grant. A grant pins the MD: no event has `unlinked` set, and the MD is
+// not reused, before all its grants have been finished.
 #pragma once
 
 #include <cstddef>
@@ -57,8 +57,8 @@ namespace plnet::lnet {
 
 PLNET_COUNTERS(MatchCounters, PLNET_MATCH_COUNTERS);
 
-// What the peer directory knows. Asked only for an ME whose NID is neither the sender's primary nor
-// the one in the header.
+// The knowledge of the peer directory. Asked only for an ME whose NID is neither the sender's
+// primary NID nor the one in the header.
 class PeerIdentity {
  public:
   virtual ~PeerIdentity() = default;
@@ -66,34 +66,35 @@ class PeerIdentity {
 };
 
 struct ResponseTimeout {
-  MdHandle md;  // gone when this is told, or waiting for its last operation
+  MdHandle md;  // gone, or waiting for its last operation
   NextHop next_hop;
 };
 
-// What is above a table is told between its calls' own work and their return. Cold.
+// Calls to the layer above, made before the call that caused them returns. Cold.
 class MatchHooks {
  public:
   virtual ~MatchHooks() = default;
-  // An ME with an MD has come to a lazy portal: messages that wait at its home may fit now. Inside
-  // attach(), whose caller does not know the handle yet: take note, match later.
+  // An ME with an MD is attached to a lazy portal: messages that wait at its home may match. Called
+  // within attach(), before its caller knows the handle: the hook must not search for a match.
   virtual void on_lazy_attach(PortalId portal) = 0;
-  // After the MD's event, if it had one. The next hop gets a remote failure, if there was one.
+  // Follows the MD's event, if there was one. The next hop, if there was one, gets a remote
+  // failure.
   virtual void on_response_timeout(const ResponseTimeout& timeout) = 0;
 };
 
 struct MatchTableSetup {
   ShardId shard = 0;
-  // Of this run of the node, never all ones: what is left of earlier runs finds nothing.
+  // Names this run of the node, never all ones: handles of earlier runs find nothing.
   std::uint64_t interface_cookie = 0;
   std::uint32_t own_pid = kLustrePid;
   std::size_t descriptors = 4096;  // attached and bound together
   std::size_t entries = 4096;
 };
 
-// How a PUT or GET of this shard begins.
+// The parameters of a PUT or GET of this shard.
 struct StartRequest {
   MessageType type = MessageType::kPut;
-  bool ack = false;       // PUT: an ACK is asked for
+  bool ack = false;       // PUT: with an ACK
   bool internal = false;  // LNet's own ping or push
   ResponseTracking tracking = ResponseTracking::kAll;
   Instant response_deadline = Instant::max();  // if it is tracked
@@ -101,33 +102,32 @@ struct StartRequest {
 
 class MatchTable {
  public:
-  // Everything is allocated here. What is referred to outlives the table.
+  // Allocates everything. The referenced objects outlive the table.
   MatchTable(const MatchTableSetup& setup, PortalDirectory& portals, TimerWheel& timers,
              const PeerIdentity& peers, MatchHooks& hooks);
-  // Nothing may be pinned any more. MDs that are left get no event.
+  // No MD is pinned. MDs that are left get no event.
   ~MatchTable();
   MatchTable(const MatchTable&) = delete;
   MatchTable& operator=(const MatchTable&) = delete;
 
-  // As in DataOperations. An MD whose event handler is called may be unlinked in there, and others
-  // attached and bound.
+  // As in DataOperations. The event handler of an MD may unlink it, and attach and bind others.
   [[nodiscard]] Result<Attached> attach(const MeSpec& me, const MdSpec& md);
   [[nodiscard]] Result<MdHandle> bind(const MdSpec& md);
-  // With operations under way the last of them says `unlinked`; otherwise an UNLINK event comes
-  // from inside this call. kNotFound: gone already, or it has unlinked itself.
+  // The event of the last operation under way has `unlinked` set; without one, an UNLINK event
+  // comes from inside this call. kNotFound: the MD is gone, or has unlinked itself.
   Result<void> unlink(const MdHandle& handle);
-  // Its MD goes with it, whatever `unlink_with_md` says. Without an MD any more there is no event.
+  // Unlinks its MD too, with any `unlink_with_md`. Without an MD there is no event.
   Result<void> unlink(const MeHandle& handle);
 
-  // Message from a peer. No event comes from inside these. The grant is written if it is kMatched:
-  // where it is to stay, since a copy of what was just put together from small pieces stalls on the
-  // store buffer and costs more than the rest.
+  // A message from a peer. No event comes from inside these. The grant, if kMatched, is written to
+  // its final place: copying it right after it was built from small pieces would stall on the store
+  // buffer and cost more than the rest.
   [[nodiscard]] MatchAnswer match(const MatchRequest& request, Grant& grant);
   [[nodiscard]] MatchAnswer respond(const RespondRequest& request, Grant& grant);
-  // The same for who has decoded the handle, to find its shard.
+  // The same with a decoded handle.
   [[nodiscard]] MatchAnswer respond(MessageType type, const MdHandle& handle,
                                     std::uint32_t payload_length, Grant& grant);
-  // The same for who does not mind.
+  // The same, with a copy.
   [[nodiscard]] MatchResult match(const MatchRequest& request) {
     MatchResult result;
     static_cast<MatchAnswer&>(result) = match(request, result.grant);
@@ -138,12 +138,12 @@ class MatchTable {
     static_cast<MatchAnswer&>(result) = respond(request, result.grant);
     return result;
   }
-  // The data of a GET under way has been placed by the network: `length` bytes, no REPLY comes.
-  // Ends like a REPLY; its header is made up by the caller. kDrop: more than the sink.
+  // The LND has placed the data of a GET under way: `length` bytes, no REPLY arrives. Ends like a
+  // REPLY, with a header that the caller builds. kDrop: more bytes than the sink has.
   [[nodiscard]] MatchResult reply_placed(const Grant& get, std::uint32_t length);
 
-  // An operation of ours. The window is all of the MD: what to send, or where the data shall go.
-  // kNotFound: unlinked, attached to an ME, or threshold used up.
+  // Begins an operation of this node. The window is all of the MD: the bytes to send, or the memory
+  // for the data. kNotFound: unlinked, attached to an ME, or threshold used up.
   [[nodiscard]] Result<void> start(const MdHandle& handle, const StartRequest& request,
                                    Grant& grant);
   [[nodiscard]] Result<Grant> start(const MdHandle& handle, const StartRequest& request) {
@@ -152,24 +152,24 @@ class MatchTable {
       grant = std::unexpected(started.error());
     return grant;
   }
-  // Where a started one goes, each time it is handed to a peer NI.
+  // The next hop of a started operation, each time that it has one.
   void set_next_hop(const Grant& grant, std::uint32_t peer_ni, const Nid& nid);
-  // Its MD was unlinked: what is still queued need not be sent (kCancelled).
+  // The MD was unlinked: a message that is still queued need not be sent (kCancelled).
   [[nodiscard]] bool aborted(const Grant& grant) const { return pinned(grant).aborted.get(); }
-  // The same for whoever holds the operation up, on any shard.
+  // The same, readable by any shard that holds up the operation.
   [[nodiscard]] const Relaxed<bool>& aborted_flag(const Grant& grant) const {
     return pinned(grant).aborted;
   }
 
-  // The operation is over: unpins, tells the user, and unlinks the MD if that was its last. Returns
-  // the status as the user was told, which decides whether a PUT is acknowledged: a success on an
-  // MD that was unlinked meanwhile has become kTimedOut, as in the kernel. The grant is void.
+  // The operation is over: unpins the MD, delivers the event, and unlinks the MD if it was the last
+  // operation. Returns the status of the event, which decides about an ACK: a success on an MD that
+  // was unlinked meanwhile is kTimedOut, as in the kernel. The grant is void.
   Result<void> finish(const Grant& grant, const ReceivedMessage& message, Result<void> status);
   Result<void> finish(const Grant& grant, const SentMessage& message, Result<void> status);
 
-  // The operation is over for its user, but a peer may still reach the memory: tells the user as
-  // finish() does, keeps the pin. So that event never says `unlinked`, nor does a later one before
-  // end_quarantine(), which has to follow. If the MD has nothing else to wait for then, an UNLINK
+  // The operation is over for its user, but a peer may still write to the memory: delivers the
+  // event like finish(), and keeps the pin. Neither this event nor a later one has `unlinked` set
+  // before end_quarantine(), which must follow. If the MD waits for nothing else then, an UNLINK
   // event ends it.
   void quarantine(const Grant& grant, const ReceivedMessage& message, Errc cause);
   void quarantine(const Grant& grant, const SentMessage& message, Errc cause);
@@ -195,17 +195,17 @@ class MatchTable {
     return {mds_.index_of(&md), md.generation, setup_.shard};
   }
 
-  // A MatchResult whose grant lies with the caller.
+  // A MatchResult whose grant is stored by the caller.
   struct Finding : MatchAnswer {
     Grant& grant;
 
-    // In one store: it is read as one.
+    // In one store, because it is read by one load.
     void conclude(MatchVerdict what, MatchCause why) {
       static_cast<MatchAnswer&>(*this) = {what, why};
     }
   };
   void search(const MatchRequest& request, Finding& result);
-  // Returns whether an ME was passed over for its NID alone.
+  // True: an ME did not match only because of its NID.
   bool walk(std::uint32_t first, const MatchRequest& request, Naming naming, Finding& result);
   void commit(Descriptor& md, const MatchRequest& request, Finding& result);
   void answer(Finding& result, Descriptor& md, EventKind kind, std::uint32_t length);

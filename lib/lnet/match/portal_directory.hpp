@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all shards know of the node's portals: the kind of match that each is used for, whether
-// messages may wait there, and which shards have match entries (MEs) on it. The entries themselves
-// stay on the shard that attached them.
+// The facts about the node's portals that all shards share: the kind of match, whether messages may
+// wait there, and the shards with match entries (MEs). The entries themselves stay on the shard
+// that attached them.
 #pragma once
 
 #include <array>
@@ -28,38 +28,39 @@ class PortalDirectory {  // NOLINT(clang-analyzer-optin.performance.Padding): ap
 
   // Any shard. Portals below kPortalsMax only, here and below.
   [[nodiscard]] PortalKind kind(PortalId portal) const { return at(portal).kind.get(); }
-  // The first to come decides for as long as the node runs. kNotPermitted: it is of the other kind.
+  // The first claim is valid as long as the node runs. kNotPermitted: the portal is of the other
+  // kind.
   [[nodiscard]] Result<void> claim(PortalId portal, PortalKind wanted);
 
-  // Whether a PUT that nothing matches waits instead of being dropped.
+  // A PUT without a match waits instead of being dropped.
   [[nodiscard]] bool lazy(PortalId portal) const { return at(portal).lazy.get(); }
   void set_lazy(PortalId portal, bool lazy) { at(portal).lazy.set(lazy); }
-  // The shard that keeps the messages that wait. It looks for a match once more when it has put one
-  // on its list: an ME attached before that is found by looking, one attached later makes
+  // The shard that keeps waiting messages. It searches once more after it has put a message on its
+  // list: an ME attached before that is found by the search, one attached later causes
   // MatchHooks::on_lazy_attach().
   [[nodiscard]] ShardId home(PortalId portal) const {
     return static_cast<ShardId>(portal % shards_);
   }
 
-  // Which shards are worth asking. A hint: an ME may come or go while it is read.
+  // The shards to ask. A hint: an ME may come or go meanwhile.
   [[nodiscard]] ShardSet shards_with_entries(PortalId portal) const;
   [[nodiscard]] std::uint32_t entries(PortalId portal, ShardId shard) const {
     return rows_[checked(shard)].entries[checked_portal(portal)].get();
   }
 
-  // The shard named, and only it: an ME with an MD has come or is gone.
+  // Called by the named shard: an ME with an MD was attached or is gone.
   void added(PortalId portal, ShardId shard);
   void removed(PortalId portal, ShardId shard);
 
  private:
-  // Read for every message, written next to never.
+  // Read for every message, rarely written.
   struct Portal {
     Relaxed<PortalKind> kind{PortalKind::kUnset};
     Relaxed<bool> lazy{false};
-    std::atomic<std::uint64_t> ever_used{0};  // by these shards
+    std::atomic<std::uint64_t> ever_used{0};  // shards that ever had entries
   };
-  // Written by one shard: a portal that sees an attach for every transfer would otherwise take a
-  // line back and forth between all of them.
+  // Written by one shard: on a portal with an attach for every transfer, a shared line would move
+  // between all shards.
   struct alignas(kNoSharing) Row {
     std::array<Relaxed<std::uint32_t>, kPortalsMax> entries;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which operations are given up on when their ACK or REPLY does not come in time.
+// The operations that end with an error if their ACK or REPLY does not arrive in time.
 #pragma once
 
 #include "lib/lnet/api/memory_descriptor.hpp"
@@ -8,9 +8,9 @@
 
 namespace plnet::lnet {
 
-// lustre-release lnet/lnet/lib-move.c: lnet_response_tracking_enabled(). A PUT that asks for no ACK
-// has no response and is none of this function's business. `internal`: a ping or push of LNet's
-// own, which the kernel marks by the MD's option.
+// lustre-release lnet/lnet/lib-move.c: lnet_response_tracking_enabled(). Not for a PUT without an
+// ACK, which has no response. `internal`: a ping or push of LNet itself, which the kernel marks in
+// the MD's options.
 [[nodiscard]] constexpr bool tracks_response(MessageType type, std::uint32_t md_options,
                                              ResponseTracking setting, bool internal) {
   if ((md_options & kMdNoTrackResponse) != 0) return false;

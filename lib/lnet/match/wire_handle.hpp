@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handle of an MD as other nodes carry it for us. Only we read it, but whoever sends it may
-// have made it up. The object cookie: type (2 bits, 1 is an MD), shard (8), index (22),
-// generation (32); of these only the type is LNet's (lustre-release lnet/include/lnet/lib-lnet.h:
-// lnet_cpt_of_cookie(), LNET_COOKIE_TYPE_MD).
+// The handle of an MD as other nodes send it back. Only this node interprets it, but a sender may
+// have invented it. The object cookie: type (2 bits, 1 is an MD), shard (8), index (22), generation
+// (32); only the type is LNet's (lustre-release lnet/include/lnet/lib-lnet.h: lnet_cpt_of_cookie(),
+// LNET_COOKIE_TYPE_MD).
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ static_assert(kShardsMax <= 1U << kCookieShardBits);
                                 std::uint64_t{md.shard} << kCookieTypeBits | kCookieTypeMd};
 }
 
-// Any shard may ask who the owner is; whether the MD still exists only the owner knows. kStale: of
-// another node or an earlier incarnation of this one. kMalformed: none that we could have made.
+// Any shard may ask for the owner; only the owner knows whether the MD still exists. kStale: of
+// another node or an earlier run of this one. kMalformed: no handle that this node could have made.
 [[nodiscard]] inline Result<MdHandle> decode_handle(const WireHandle& wire,
                                                     std::uint64_t interface_cookie) {
   Result<MdHandle> md;
