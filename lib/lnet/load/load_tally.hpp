@@ -59,7 +59,7 @@ class LoadTally {
         former_hops_(talkers / 2) {}
 
   // A message for any node has arrived by the network `from`.
-  void saw(const MessageHeader& header, NetId from, Instant now) {
+  void count_arrival(const MessageHeader& header, NetId from, Instant now) {
     if (--left_ == 0) [[unlikely]]
       sample(header, from, now);
   }

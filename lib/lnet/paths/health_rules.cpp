@@ -41,7 +41,7 @@ static_assert(rules_in_order());
 
 HealthVerdict judge_success(const MessageEnd& end) {
   HealthVerdict verdict{.local = HealthChange::kMerit};
-  // That something left says little about who should get it.
+  // A sent message does not prove that the peer has received it.
   if (!end.received) return verdict;
   verdict.reset_ping_counts = true;
   if (end.peer_is_router || end.node_routes) {
@@ -56,7 +56,7 @@ HealthVerdict judge_success(const MessageEnd& end) {
 bool may_resend(const MessageEnd& end, Blame blame) {
   if (!end.sent || end.recovery || end.no_resend) return false;
   if (end.forwarded) return true;
-  // With one interface the next attempt would meet the same fate.
+  // With one interface the next attempt would fail in the same way.
   return blame == Blame::kLocal ? end.local_nis > 1 : end.peer_nis > 1;
 }
 
@@ -64,7 +64,7 @@ bool may_resend(const MessageEnd& end, Blame blame) {
 
 HealthVerdict judge(const MessageEnd& end) {
   const bool agrees = end.failed == (end.health != Health::kOk);
-  // lustre-release wants a peer NI for each direction: nothing is learned from loopback.
+  // lustre-release needs a peer NI for each direction: loopback changes no health.
   if (!agrees || end.loopback || !(end.sent || end.received)) return {};
   if (end.health == Health::kOk) return judge_success(end);
   if (end.late) return {};
@@ -73,8 +73,9 @@ HealthVerdict judge(const MessageEnd& end) {
   PLNET_CHECK(index < kRules.size(), "a class of health that there is");
   const Rule& rule = kRules[index];
   HealthVerdict verdict;
-  // The kernel blames both. But a peer that was silent before says nothing of our NI, nor does one
-  // that is silent while others are heard: else a few silent peers would take the NI down.
+  // The kernel blames both. But a peer that was silent before does not prove a fault of our NI, nor
+  // does one that is silent while other peers answer: else a few silent peers would take the NI
+  // down.
   const bool both = rule.blame == Blame::kBoth;
   const bool ours = rule.blame == Blame::kLocal || (both && !end.recovery && !end.ni_works);
   if (ours) verdict.local = HealthChange::kDemerit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of criteria, each said once: how two NIs, peer NIs, peer nets or routes compare. What
-// is costly and decides late (credits of all shards, sequences) is read only if it comes to that.
+// The order of criteria: how two NIs, peer NIs, peer nets or routes compare. Criteria that are
+// costly and decide late (credits of all shards, sequences) are read only if all earlier ones tie.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace plnet::lnet {
 
-// Lexicographic comparison that remembers what decided.
+// A lexicographic comparison that records the criterion that decided.
 class Duel {
  public:
   template <class T>
@@ -63,11 +63,11 @@ inline Duel compare(NiCandidate& a, NiCandidate& best, const PathSequences& sequ
   return duel;
 }
 
-// lustre-release lnet/lnet/lib-move.c: lnet_select_peer_ni(). The kernel forgets the best one's
-// priority between the nets of a gateway; this does not.
+// lustre-release lnet/lnet/lib-move.c: lnet_select_peer_ni(). Between the nets of a gateway the
+// kernel loses the priority of the best one; this does not.
 struct PeerNiCandidate {
   PeerNi* peer_ni = nullptr;
-  const Ni* from = nullptr;  // null: no NI of ours chosen yet, so none is preferred
+  const Ni* from = nullptr;  // null: no NI of ours is chosen yet, so none is preferred
   std::int32_t health = peer_ni->health.get();
   std::uint32_t priority = peer_ni->priority.get();
   std::int32_t credits = peer_ni->tx_credits.get();
@@ -90,8 +90,8 @@ inline Duel compare(const PeerNiCandidate& a, const PeerNiCandidate& best,
   return duel;
 }
 
-// A net of the peer: on ours (lnet_find_best_ni_on_local_net()) or, with `net` null, behind
-// gateways (lnet_handle_find_routed_path()).
+// A net of the peer: one that is ours (lnet_find_best_ni_on_local_net()) or, with `net` null, one
+// behind gateways (lnet_handle_find_routed_path()).
 struct PeerNetCandidate {
   const PeerNetView* peer_net = nullptr;
   const Net* net = nullptr;
@@ -116,7 +116,7 @@ inline Duel compare(const PeerNetCandidate& a, const PeerNetCandidate& best,
   return duel;
 }
 
-// The gateway's NI is looked for only if the route itself is no worse than the best.
+// The NI of the gateway is searched only if the route itself is no worse than the best.
 struct RouteCandidate {
   Route* route = nullptr;
   bool preferred = false;

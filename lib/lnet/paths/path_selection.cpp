@@ -15,14 +15,14 @@ struct NoTrace {
   void excluded(const Alternative&, Exclusion) {}
 };
 
-// A peer with a single NI has nothing to rotate over. When it gets a second one both begin as
-// never used, where the kernel would send the next message to the new one: only the very first of
-// the rotation differs, and which one that is has no meaning.
+// A peer with a single NI needs no rotation. When it gets a second one, both count as never used,
+// while the kernel sends the next message to the new one: only the first choice differs, and it has
+// no meaning.
 void use(PathSequences& sequences, const PeerNi& peer_ni) {
   const Peer& peer = *peer_ni.peer.load(std::memory_order_acquire);
   if (peer.single.get()) return;
   const PeerView& seen = peer.seen();
-  // Null when discovery is handing the NI to another peer just now.
+  // Null while discovery moves the NI to another peer.
   if (const PeerNetView* const net = seen.net(peer_ni.net)) sequences.use(*net, peer_ni);
 }
 
@@ -38,14 +38,14 @@ void use(PathSequences& sequences, const LocalView& local, const RouteView& rout
   use(sequences, local, *path.ni);
   if (!path.via_router) return;
   use(sequences, *path.destination);
-  // After a hint that missed the kernel leaves the route as it was.
+  // With a hint that missed, the kernel does not count a use of the route.
   if (path.route == nullptr || hinted) return;
   const RemoteNet* const net = routes.net(path.route->spec.net);
   if (net != nullptr && net->routes.size() > 1) sequences.use(*path.route);
 }
 
-// Another shard may have recorded one meanwhile; then that one it is, unless the source was given
-// or the gateway goes with the NI.
+// Another shard may have recorded one meanwhile; that one is used, unless the source was given or
+// the gateway depends on the NI.
 void record_preference(Path& path, const LocalView& local, bool ni_is_fixed) {
   if (path.destination->preferred_ni.compare_exchange(path.recorded, path.ni)) return;
   path.record_preference = false;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The path of one message: which NI of ours it leaves from, which peer NI it goes to next, and
-// which NID it names as its destination. One function over published views; what it reads may be
-// stale, which makes a choice less good and never wrong.
-// Checked against lustre-release 2.17 lnet/lnet/lib-move.c: lnet_select_pathway() and all that it
-// calls.
+// The path of one message: the NI that it leaves by, the peer NI that it goes to next, and the NID
+// that it names as its destination. One function over published views; a stale view makes the
+// choice less good, never wrong. Checked against lustre-release 2.17 lnet/lnet/lib-move.c:
+// lnet_select_pathway() and all that it calls.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +20,19 @@
 
 namespace plnet::lnet {
 
-// By what its peer says of it, or by what came of sending there.
+// By the report of its peer, or by its health.
 [[nodiscard]] inline bool lacks_health(const PeerNi& ni) {
   return ni.status.get() != kNiUp || ni.health.get() < kHealthMax;
 }
 
-// Its peer has others, which a message may be given to instead.
+// Its peer has other NIs that may get the message.
 [[nodiscard]] inline bool has_others(const PeerNi& ni) {
   const unsigned traits = ni.traits.get();
   return (traits & kTraitMultiRail) != 0 && (traits & kTraitAlone) == 0;
 }
-// Whether who made a message takes an answer from another NID than it asked. A neighbour has told
-// us so, if it does. Others we do not meet, and presume it of them unless they were asked. `known`:
-// its peer NI, if there is one.
+// The originator of a request accepts an answer from another NID than it asked. A neighbour has
+// announced this, if it does. It is presumed of other nodes, unless the configuration says
+// otherwise. `known`: the peer NI of the originator, if there is one.
 [[nodiscard]] inline bool accepts_any_nid(const Nid& source, const PeerNi* known,
                                           const LocalView& local) {
   const bool is_neighbour = local.net(source.net()) != nullptr;
@@ -43,55 +42,59 @@ namespace plnet::lnet {
 }
 
 struct PathRequest {
-  // The peer NI of the destination NID, discovered already if it has to be. Null: 0@lo.
+  // The peer NI of the destination NID, discovered already if that is needed. Null: 0@lo.
   PeerNi* destination = nullptr;
-  Nid source = Nid::any();  // must leave from this NID of ours; ACK and REPLY always say
-  // ACK and REPLY: the peer NI that brought the request, when that was a router. If it is no
-  // gateway (any more), another way is looked for and Path::hint_missed set.
+  Nid source =
+      Nid::any();  // the NID of this node that it must leave from; ACK and REPLY always name it
+  // ACK and REPLY: the peer NI that brought the request, if it was a router. If it is no gateway
+  // now, another path is searched and Path::hint_missed set.
   PeerNi* router = nullptr;
 
-  bool forwarded = false;        // routed for somebody else: the source NID stays as it is
-  bool accepts_any_nid = false;  // and so does who made it; asked only of what is for an ill NID
+  bool forwarded = false;  // of another node: the source NID stays
+  bool accepts_any_nid =
+      false;  // the originator and this message accept any NID of the destination's peer
   bool response = false;         // ACK or REPLY
   bool recovery = false;         // to exactly this NID
   bool reserved_portal = false;  // PUT or GET on portal 0
-  // The discovery ping of a router: the net of its that is being checked. 0: none.
+  // The discovery ping of a router: the network of the router that is checked. 0: none.
   NetId check_net = 0;
 
-  // Where the message's memory is.
+  // The CPT of the message's memory.
   std::uint16_t memory_cpt = 0;
-  const CptDistances* distances = nullptr;  // null: all is equally near
-  // Memory of a device (a GPU): by number of NI, how near that NI's device is, lower is nearer.
-  // Then NUMA range does not apply. Empty: ordinary memory.
+  const CptDistances* distances = nullptr;  // null: all distances are equal
+  // Memory of a device (a GPU): for each NI, its distance to the device; lower is nearer. The NUMA
+  // range does not apply then. Empty: ordinary memory.
   std::span<const std::uint32_t> device_priorities;
 };
 
 struct Path {
   Ni* ni = nullptr;
-  PeerNi* next_hop = nullptr;     // null: loopback
-  PeerNi* destination = nullptr;  // whose NID the header names; the next hop, if that is no router
-  Route* route = nullptr;         // null: none needed, or the response goes back where it came from
+  PeerNi* next_hop = nullptr;  // null: loopback
+  PeerNi* destination =
+      nullptr;             // its NID goes into the header; the next hop, unless that is a router
+  Route* route = nullptr;  // null: none is needed, or the response goes back through its gateway
   bool via_router = false;
   bool loopback = false;
-  bool keeps_source = false;       // forwarded: the header's source NID is not ours to set
-  bool hint_missed = false;        // the router that the response should go through is no gateway
+  bool keeps_source = false;       // forwarded: the source NID in the header stays
+  bool hint_missed = false;        // the router that brought the request is no gateway
   bool record_preference = false;  // this NI is now the destination's preferred one …
-  const Ni* recorded = nullptr;    // … instead of this
+  const Ni* recorded = nullptr;    // … instead of this one
 
-  // Of the header, unless `keeps_source`.
+  // For the header, unless `keeps_source`.
   [[nodiscard]] const Nid& source_nid() const { return ni->nid; }
   [[nodiscard]] const Nid& destination_nid() const { return loopback ? ni->nid : destination->nid; }
-  // Of the next hop, for the LND; the header's pids stay as they are.
+  // The pid of the next hop, for the LND; the pids in the header stay.
   [[nodiscard]] std::uint32_t hop_pid(std::uint32_t target_pid) const {
     return via_router ? kLustrePid : target_pid;
   }
 };
 
-// Most messages: to a peer with one NI, on a net with one NI of ours. Every case that leads there
-// chooses the same and nothing has to be compared, so who sends asks here before it makes a
-// PathRequest: a message that names no source leaves by this NI and goes straight to `destination`.
-// Null: not so simple, select_path() knows. `records`: a request of our own, which makes the NI
-// the preferred one of a peer that is not multi-rail; one that has none yet is not simple.
+// The simple and most frequent case: a peer with one NI, on a network with one NI of ours. All
+// cases of selection agree on it without a comparison, so senders ask here before they make a
+// PathRequest: a message without a given source leaves by this NI and goes straight to
+// `destination`. Null: not simple, use select_path(). `records`: a request of this node, which
+// makes the NI the preferred one of a peer that is not multi-rail; a peer without one is not
+// simple.
 //
 // Cold cache lines, for one peer of many: the first of its PeerNi. The view of our nets and NIs
 // (three lines) is warm. Nothing is written, unless the node has several NIs.
@@ -108,15 +111,15 @@ struct Path {
   return ni;
 }
 
-// The same for a message of somebody else's to a net that one gateway leads to: by its one NI, from
-// our one NI on that net. Null `ni`: not so simple.
+// The same for a forwarded message to a network that one gateway leads to: by its one NI, from our
+// one NI on that network. Null `ni`: not simple.
 struct OnlyHop {
   Ni* ni = nullptr;
   PeerNi* next_hop = nullptr;
-  const Net* net = nullptr;  // the NI's
+  const Net* net = nullptr;  // the network of the NI
 };
-// Without a trace: who then takes it says so. Each line that it reads leads to the next, eight of
-// them; they are warm where few gateways are, but not near.
+// Does not count a use: use_only_hop() does. Each line that it reads leads to the next, eight of
+// them; with few gateways they are warm, but not near.
 [[nodiscard]] inline OnlyHop find_only_gateway(const PeerNi& destination, const LocalView& local,
                                                const RouteView& routes) {
   const RemoteNet* const remote = routes.net(destination.net);
@@ -124,8 +127,8 @@ struct OnlyHop {
   const Route& route = *remote->routes.front();
   const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
   const unsigned traits = destination.traits.get();
-  // Asked of the view itself, which is not of the same moment as traits: a gateway that goes has
-  // none left.
+  // Read from the view, which may be newer than the traits: a gateway that is being removed has no
+  // NIs left.
   const auto gateway_nis = gateway.seen().nis;
   if (!route.alive.get() || gateway_nis.size() != 1 || (traits & kTraitAlone) == 0) return {};
   PeerNi* const next_hop = gateway_nis.front();
@@ -143,22 +146,22 @@ inline void use_only_hop(const OnlyHop& hop, const LocalView& local, PathSequenc
   return hop;
 }
 
-// kInvalid: the source is no NID of ours. kNoRoute: nothing leads there. kNetworkDown: this node
-// has no network. What they do to a message: health_of_no_path().
+// kInvalid: the source is no NID of this node. kNoRoute: no path leads there. kNetworkDown: this
+// node has no network. health_of_no_path() gives their effect on a message.
 //
-// A destination that is not multi-rail and has no preferred NI yet, or one on another network
-// than the one that it is reached on now, gets the path's
-// (compare-exchange; with the first request, be it a ping, as in the kernel). Preferred NIs that
-// have gone from `local` are passed over; the coordinator clears them one grace period after
-// publishing a view without them, when no shard can record them any more.
+// A destination that is not multi-rail and has no preferred NI yet, or one on another network than
+// the one that reaches it now, gets that of the path (compare-exchange; with the first request,
+// even a ping, as in the kernel). Preferred NIs that are gone from `local` are ignored; the
+// coordinator clears them one grace period after it has published a view without them, when no
+// shard can record them any more.
 //
-// Discovery is the caller's, also that of gateways which are not checked
-// (alive_router_check_interval <= 0): look at next_hop->peer when via_router.
+// The caller does discovery, also of gateways without checks (alive_router_check_interval <= 0): it
+// looks at next_hop->peer when via_router.
 [[nodiscard]] Result<Path> select_path(const PathRequest& request, const LocalView& local,
                                        const RouteView& routes, PathSequences& sequences,
                                        const Parameters& parameters);
 
-// What select_path() would return now, and why. Changes nothing.
+// The result that select_path() would have now, with its reasons. Changes nothing.
 [[nodiscard]] Result<Path> explain_path(const PathRequest& request, const LocalView& local,
                                         const RouteView& routes, const PathSequences& sequences,
                                         const Parameters& parameters, PathTrace& trace);

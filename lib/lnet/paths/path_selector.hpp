@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cases of path selection. For path_selection.cpp alone: a template, so that the trace of
-// messages costs nothing.
+// The cases of path selection, for path_selection.cpp alone: a template, so that an empty trace
+// costs messages nothing.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +30,13 @@ class PathSelector {
     if (local_.nets.empty()) return std::unexpected(Errc::kNetworkDown);
     peer_ = destination_->peer.load(std::memory_order_acquire);
     PLNET_CHECK(peer_ != nullptr, "a published peer NI belongs to a peer");
-    // What is forwarded keeps its source, so no peer minds which NI it comes from.
+    // A forwarded message keeps its source, so a preferred NI does not matter.
     if (!request_.forwarded) preferred_ = destination_->preferred_ni.get();
     return request_.source.is_any() ? from_any() : from_given();
   }
 
  private:
-  // The source NID continues a conversation, so the destination NID is taken as given.
+  // The source NID continues a conversation, so the destination NID is used as given.
   Result<Path> from_given() {
     Ni* const ni = local_.ni(request_.source);
     if (ni == nullptr) return std::unexpected(Errc::kInvalid);
@@ -60,9 +60,9 @@ class PathSelector {
     return direct(ni, best_peer_ni(seen.on(*chosen.peer_net), ni), false);
   }
 
-  // The last router before the destination honours the NID that the originator chose, unless that
-  // NID is ill and an answer from another one is understood.
-  // lustre-release, after 2.17, lnet/lnet/lib-move.c: lnet_mr_forwarding_allowed()
+  // The last router before the destination uses the NID that the originator chose, unless that NID
+  // lacks health and the originator accepts an answer from another one. lustre-release, after 2.17,
+  // lnet/lnet/lib-move.c: lnet_mr_forwarding_allowed()
   [[nodiscard]] bool as_multi_rail(bool local) const {
     if (!peer_->multi_rail() || request_.recovery) return false;
     const bool last_hop = request_.forwarded && local;
@@ -77,9 +77,8 @@ class PathSelector {
   }
 
   // lustre-release lnet/lnet/lib-move.c: lnet_find_existing_preferred_best_ni(). A peer that is not
-  // multi-rail has one NID on a net, so there is no other NID to ask. Null: none of those that
-  // there are, on `net` if that is not null. The word of a policy counts for more than what was
-  // recorded.
+  // multi-rail has one NID on a network, so there is no other NID to ask. Null: no preferred NI
+  // exists now, or none on `net` if that is not null. A policy takes precedence over a recorded NI.
   [[nodiscard]] Ni* preferred_ni(const Net* net) const {
     const std::span<Ni* const> nis = net != nullptr ? net->nis : std::span(local_.nis);
     const Preferences* const rules = destination_->preferences.load(std::memory_order_acquire);
@@ -97,13 +96,13 @@ class PathSelector {
     const auto found = std::ranges::find(nis, preferred_);
     return found != nis.end() ? *found : nullptr;
   }
-  // Not asked of the NI itself, which may have gone.
+  // Compares pointers and does not read the NI, which may have been removed.
   [[nodiscard]] bool is_on(const Ni& ni, NetId id) const {
     const Net* const net = local_.net(id);
     return net != nullptr && std::ranges::find(net->nis, &ni) != net->nis.end();
   }
-  // Whether some gateway takes messages to the destination from this net of ours. The kernel does
-  // not ask, and has no route then.
+  // Some gateway takes messages to the destination from this network of ours. The kernel does not
+  // check that, and finds no route then.
   [[nodiscard]] bool leads_there(NetId from) const {
     const RemoteNet* const remote = routes_.net(destination_->net);
     return remote != nullptr && std::ranges::any_of(remote->routes, [from](const Route* route) {
@@ -116,7 +115,7 @@ class PathSelector {
     return !peer_->multi_rail() && !request_.response && !request_.forwarded;
   }
 
-  // Our own peer, known through discovery of 0@lo.
+  // The peer is this node, known through discovery of 0@lo.
   static bool is_this_node(const PeerView& seen) {
     return std::ranges::any_of(
         seen.nets, [](const PeerNetView& net) { return net.net == make_net(NetType::kLoopback); });
@@ -141,8 +140,8 @@ class PathSelector {
     return path;
   }
 
-  // Null `ni`: whichever is best for the gateway that is found. lustre-release
-  // lnet/lnet/lib-move.c: lnet_handle_find_routed_path()
+  // Null `ni`: the best one for the gateway that is found. lustre-release lnet/lnet/lib-move.c:
+  // lnet_handle_find_routed_path()
   Result<Path> routed(Ni* ni) {
     Path path;
     path.via_router = true;
@@ -168,8 +167,8 @@ class PathSelector {
     return path;
   }
 
-  // Whether a response can go back through whom the request came from. Whether that one is alive is
-  // not asked: it was a moment ago.
+  // The gateway that brought the request, if a response can go back through it. It was alive a
+  // moment ago, so its state is not checked.
   [[nodiscard]] PeerNi* hinted_gateway(const Ni* ni) const {
     PeerNi* const router = request_.router;
     if (router == nullptr) return nullptr;
@@ -179,7 +178,7 @@ class PathSelector {
     return reached ? router : nullptr;
   }
 
-  // Of equals the first one wins.
+  // The first of equals wins.
   Ni* best_ni(const Net& net) {
     if (net.nis.size() == 1) return net.nis.front();
     auto best = candidate(net.nis.front());
@@ -240,7 +239,7 @@ class PathSelector {
     return best;
   }
 
-  // Also finds which NI of the peer there is to be the destination.
+  // Also finds the NI of the peer that becomes the destination.
   const RemoteNet* best_remote_net(PeerNi*& destination) {
     const PeerView& seen = peer_->seen();
     PeerNetCandidate best;
@@ -281,8 +280,8 @@ class PathSelector {
     return health;
   }
 
-  // Of equal routes the last one wins, other than with everything else: lustre-release
-  // lnet/lnet/lib-move.c: lnet_find_route_locked()
+  // The last of equal routes wins, unlike elsewhere: lustre-release lnet/lnet/lib-move.c:
+  // lnet_find_route_locked()
   RouteCandidate best_route(const RemoteNet& net, NetId source_net, const PeerNi& destination) {
     const Preferences* const rules = destination.preferences.load(std::memory_order_acquire);
     RouteCandidate best;
@@ -338,7 +337,7 @@ class PathSelector {
   Trace& trace_;
   PeerNi* const destination_;
   Peer* peer_ = nullptr;
-  // Read once: another shard may be recording it, and must then be found out by the exchange.
+  // Read once: another shard may be recording it, and then the exchange fails.
   const Ni* preferred_ = nullptr;
 };
 

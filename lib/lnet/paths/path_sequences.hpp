@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When this shard last used each net, NI, peer net, peer NI and route: what round robin goes by
-// when all else ties. The kernel counts per node, per peer and per list of routes (lustre-release
-// lnet/lnet/lib-move.c: lnet_handle_send(), lnet_handle_find_routed_path()). Only the order among
-// those that compete is ever looked at, and one counter for all of them gives the same order. It
-// also makes a number that changes hands harmless: what its former bearer left behind is never
-// later than now.
+// The last use of each net, NI, peer net, peer NI and route on this shard: round robin chooses by
+// it when all else ties. The kernel counts per node, per peer and per list of routes
+// (lustre-release lnet/lnet/lib-move.c: lnet_handle_send(), lnet_handle_find_routed_path()). Only
+// the order among rivals matters, and one counter for all gives the same order. It also makes a
+// reused number harmless: the use of its former bearer is never later than now.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ namespace plnet::lnet {
 
 class PathSequences {
  public:
-  // How many dense numbers there can be of each.
+  // The sizes of the tables, by dense number.
   struct Capacity {
     std::size_t nets = kNisMax;
     std::size_t nis = kNisMax;
@@ -37,7 +36,7 @@ class PathSequences {
         peer_nis_(capacity.peer_nis),
         routes_(capacity.routes) {}
 
-  // 0: never used. 64 bits do not wrap; the kernel's 32 do, and then favour one NI for long.
+  // 0: never used. 64 bits do not wrap; the kernel's 32 bits do, and then favour one NI for long.
   [[nodiscard]] std::uint64_t of(const Net& net) const { return at(nets_, net.number); }
   [[nodiscard]] std::uint64_t of(const Ni& ni) const { return at(nis_, ni.number); }
   [[nodiscard]] std::uint64_t of(const PeerNetView& net) const {
@@ -46,8 +45,8 @@ class PathSequences {
   [[nodiscard]] std::uint64_t of(const PeerNi& ni) const { return at(peer_nis_, ni.number); }
   [[nodiscard]] std::uint64_t of(const Route& route) const { return at(routes_, route.number); }
 
-  // Each of these names a new moment: one message may move the same peer net twice, as next hop and
-  // as destination.
+  // Each call is a later use: one message may use the same peer net twice, as next hop and as
+  // destination.
   void use(const Net& net, const Ni& ni) {
     at(nets_, net.number) = ++now_;
     at(nis_, ni.number) = now_;

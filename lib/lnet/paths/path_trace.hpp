@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a path was chosen and not another: what selection tells whoever asks it to explain itself.
-// The selection of messages is the same code with a trace that compiles to nothing.
+// The reasons of a path selection, for reports that explain it. Messages are routed by the same
+// code with a trace that compiles to nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace plnet::lnet {
 
-// What one of two alternatives was better in: name, words.
+// The criterion by which one of two alternatives won: name, words.
 #define PLNET_PATH_CRITERIA(X)                                 \
   X(kFatal, "its device has failed")                           \
   X(kHealth, "lower health")                                   \
@@ -31,7 +31,7 @@ namespace plnet::lnet {
   X(kLocalNetSequence, "our net used more recently")           \
   X(kOrder, "equal, and listed less favourably")
 
-// Why something was no alternative at all.
+// The reason why an object was no alternative.
 #define PLNET_PATH_EXCLUSIONS(X)                   \
   X(kNotLocal, "no interface of ours on this net") \
   X(kNoRoutes, "no routes to this net")            \
@@ -52,8 +52,8 @@ enum class Exclusion : std::uint8_t {
 [[nodiscard]] std::string_view text_of(Exclusion exclusion);
 
 // Each alternative that is looked at and not taken is named exactly once in its contest. `winner`
-// is what it lost to, which may itself lose later. A gateway's peer NIs compete once for each
-// route through it.
+// is the one that it lost to, which may itself lose later. A gateway's peer NIs compete once for
+// each route through it.
 class PathTrace {
  public:
   virtual ~PathTrace() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rules of the administrator (UDSP) prefer when a certain peer NI is the destination: NIDs of
-// this node to send from, and gateways by their primary NID. Immutable once attached to a peer NI.
+// The preferences of the administrator's rules (UDSP) for a peer NI as destination: NIDs of this
+// node to send from, and gateways by their primary NID. Immutable once attached to a peer NI.
 #pragma once
 
 #include <algorithm>

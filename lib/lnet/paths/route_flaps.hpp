@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keeps a route that goes down again and again out of use until its gateway has answered several
-// checks in a row, so that a bad cable does not move a site's traffic to and fro. One failure, or
-// two, are the kernel's business alone. Of each route by itself: what is amiss with one says
-// nothing of the others through the same gateway. The coordinator's. Pure.
+// checks in a row, so that a bad cable does not move a site's traffic to and fro. One or two
+// failures are handled as in the kernel. Each route counts by itself, since other routes through
+// the same gateway may work. Used by the coordinator. Pure.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@ namespace plnet::lnet {
 
 class RouteFlaps {
  public:
-  // So many failures within the window and it is held back.
+  // After this many failures within the window the route is held back.
   static constexpr std::size_t kFailures = 3;
   static constexpr Duration kWindow = std::chrono::minutes(10);
   static constexpr std::uint32_t kAnswersInARow = 3;
 
-  // By what is known of it, it cannot be used. True: it is held back from now on.
+  // The route cannot be used. True: it is held back from now on.
   bool fail(Instant now) {
     const bool fell = !std::exchange(failing_, true);
     if (held()) {
@@ -34,13 +34,13 @@ class RouteFlaps {
     answers_wanted_ = kAnswersInARow;
     return true;
   }
-  // It can, or is not to be for some reason that is no failure.
+  // The route can be used, or is down for a reason that is no failure.
   void recover() { failing_ = false; }
-  // A check was answered, and by that it can be used.
+  // A check was answered, and by the answer the route can be used.
   void answer() {
     if (held() && --answers_wanted_ == 0) count_ = 0;
   }
-  // Nobody would answer any more.
+  // No check will be answered any more.
   void forget() {
     answers_wanted_ = 0;
     count_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has become of a route, and why: its last changes, and how many there were. The
-// coordinator's.
+// The last changes of a route with their causes, and the number of changes. Used by the
+// coordinator.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace plnet::lnet {
 
-// X(name, text): why a route is up or down.
+// X(name, text): the cause of a state of a route.
 #define PLNET_ROUTE_CAUSES(X)                                       \
   X(kNone, "")                                                      \
   X(kAdded, "administratively added")                               \
@@ -53,7 +53,7 @@ struct RouteTransition {
 
 class RouteHistory {
  public:
-  // Enough to tell a flapping gateway from one that failed once.
+  // Enough to distinguish a flapping gateway from one that failed once.
   static constexpr std::size_t kKept = 8;
 
   void record(const RouteTransition& transition) { ring_[count_++ % kKept] = transition; }

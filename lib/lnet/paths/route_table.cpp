@@ -58,7 +58,7 @@ Result<void> RouteTable::check(const RouteSetup& spec, const LocalView& local) {
 Result<Route*> RouteTable::add(const RouteSetup& spec, Peer& gateway, const LocalView& local,
                                bool alive) {
   if (const auto good = check(spec, local); !good) return std::unexpected(good.error());
-  std::vector<std::size_t> places;  // after which routes to the same net it may go
+  std::vector<std::size_t> places;  // positions after routes to the same network
   for (std::size_t i = 0; i < routes_.size(); ++i) {
     if (routes_[i]->spec.net != spec.net) continue;
     if (routes_[i]->gateway.load(std::memory_order_relaxed) == &gateway) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes: which gateways lead to which networks that are not ours. The coordinator keeps the table
-// and publishes a RouteView of it; the path of a message only reads that.
-// Checked against lustre-release lnet/lnet/router.c: lnet_add_route(), lnet_del_route().
+// Routes: the gateways that lead to remote networks. The coordinator keeps the table and publishes
+// a RouteView of it, which messages read. Checked against lustre-release lnet/lnet/router.c:
+// lnet_add_route(), lnet_del_route().
 #pragma once
 
 #include <atomic>
@@ -29,33 +29,33 @@ inline constexpr std::uint32_t kRouteHopsUndefined = 0xffffffff;
 inline constexpr std::uint32_t kRouteHopsMax = 255;
 
 struct RouteSetup {
-  NetId net = 0;  // where it leads
+  NetId net = 0;  // the remote network
   Nid gateway;    // on a network of ours
   std::uint32_t hops = kRouteHopsUndefined;
   std::uint32_t priority = 0;  // 0 is the best
 };
 
 struct Route {
-  // Constant while it exists, but for `gateway`, which changes when discovery merges peers.
+  // Constant, except `gateway`, which changes when discovery merges peers.
   RouteSetup spec;
-  std::uint32_t number = 0;  // dense over the node; index of tables beside this one
+  std::uint32_t number = 0;  // dense over the node; index of further tables
   std::atomic<Peer*> gateway{nullptr};
 
-  // Views, written by the coordinator; `alive` also by who hears of a dead gateway. Whether it may
-  // be used: route_aliveness.hpp.
+  // Views, written by the coordinator; `alive` also by the shard that finds a gateway dead.
+  // route_aliveness.hpp decides whether the route may be used.
   Relaxed<bool> alive{true};
   Relaxed<bool> single_hop{false};  // the gateway itself is on the net
-  // What its last ping reply said, or its LND: all that counts while discovery is off, here or
-  // there.
+  // By the last ping reply, or by the LND: the only evidence while discovery is off, here or on the
+  // gateway.
   Relaxed<bool> replied_alive{true};
-  // It flapped, and there is a steadier one: down whatever is known of it.
+  // It has flapped, and a steadier route exists: down in spite of its evidence.
   Relaxed<bool> held_back{false};
-  // The coordinator's.
+  // Used by the coordinator.
   RouteFlaps flaps;
-  bool steady = false;  // by what is known of it, it may be used, and need not be held back
-  RouteCause replied_cause = RouteCause::kNone;  // why not
-  RouteCause last_reply = RouteCause::kNone;     // what it had against it; kNone: nothing
-  bool told_up = true;                           // as the history has it
+  bool steady = false;  // by the evidence it may be used, and need not be held back
+  RouteCause replied_cause = RouteCause::kNone;  // the reason if not
+  RouteCause last_reply = RouteCause::kNone;     // the reason in the reply; kNone: usable
+  bool told_up = true;                           // the state in the history
   RouteCause told_cause = RouteCause::kAdded;
   bool gateway_ni_up = true;  // the NI that the route names
   RouteHistory history;
@@ -78,7 +78,7 @@ class RouteView {
   RouteView(RouteView&&) = default;
   RouteView& operator=(RouteView&&) = default;
   ~RouteView() = default;
-  // In the order of the table, which is that of preference when nothing else decides.
+  // In the order of the table, which decides when all criteria tie.
   explicit RouteView(std::span<const std::unique_ptr<Route>> routes);
 
   // Hot.
@@ -91,14 +91,14 @@ class RouteView {
     }
   }
   [[nodiscard]] std::span<const RemoteNet> nets() const { return nets_; }
-  // Some route goes through it.
+  // Some route goes through the peer.
   [[nodiscard]] bool is_gateway(const Peer& peer) const;
   [[nodiscard]] bool empty() const { return nets_.empty(); }
 
  private:
   static constexpr std::uint32_t kFreeSlot = UINT32_MAX;
 
-  // The upper bits of a product depend on all bits of the id.
+  // The upper bits of the product depend on all bits of the id.
   [[nodiscard]] std::size_t slot_of(NetId id) const {
     constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
     return static_cast<std::size_t>((id * kSpread) >> 32U) & (slots_.size() - 1);
@@ -110,26 +110,26 @@ class RouteView {
   std::vector<const Peer*> gateways_;  // by address, each once
 };
 
-// The coordinator's. Control path: allocates.
+// Used by the coordinator. Control path: allocates.
 class RouteTable {
  public:
   explicit RouteTable(Random random) : random_(random) {}
 
-  // What is wrong with the route whatever gateways there are: kInvalid (gateway any or loopback;
-  // net any, loopback or the gateway's own; hops), kExists (a net of ours), kNoRoute (the
-  // gateway is on no net of ours).
+  // Checks a route without regard to gateways: kInvalid (gateway any or loopback; net any, loopback
+  // or the gateway's own; hops), kExists (a net of ours), kNoRoute (the gateway is on no net of
+  // ours).
   [[nodiscard]] static Result<void> check(const RouteSetup& spec, const LocalView& local);
 
-  // Also kExists when a route to this net goes through this peer already, kNoSpace. It goes to a
-  // random place among the routes to its net, so that different clients come to prefer different
+  // Also kExists when a route to this net goes through this peer already, kNoSpace. The route goes
+  // to a random place among the routes to its net, so that different clients prefer different
   // routers. `alive`: false with check_routers_before_use.
   Result<Route*> add(const RouteSetup& spec, Peer& gateway, const LocalView& local, bool alive);
 
-  // Takes out every route to `net` (kNetAny: to all) through `gateway` (null: through all), which
-  // the caller retires after publishing a view without them. kNotFound: no route to this net.
-  // That the gateway has no such route is no failure.
+  // Extracts every route to `net` (kNetAny: to all) through `gateway` (null: through all); the
+  // caller retires them after it has published a view without them. kNotFound: no route to this
+  // net. A gateway without such a route is no failure.
   Result<std::vector<std::unique_ptr<Route>>> remove(NetId net, const Peer* gateway);
-  // Takes out those that `wanted(route)` names; it sees the table as it was. In order.
+  // Extracts, in order, the routes for which `wanted(route)` is true; it sees the table unchanged.
   template <class Predicate>
   std::vector<std::unique_ptr<Route>> extract_if(Predicate&& wanted) {
     std::vector<bool> chosen;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How well an interface has done lately, as LNet counts it: lustre-release
-// lnet/include/lnet/lib-lnet.h: lnet_dec_healthv_locked(), lnet_inc_healthv().
+// The health of an interface by LNet's rules: lustre-release lnet/include/lnet/lib-lnet.h:
+// lnet_dec_healthv_locked(), lnet_inc_healthv().
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace plnet::lnet {
 
 inline constexpr std::int32_t kHealthMax = 1000;
 
-// Several shards may write: rarely, since a healthy interface that does well stays as it is.
+// Several shards may write: rarely, since success leaves a healthy interface unchanged.
 class HealthValue {
  public:
   [[nodiscard]] std::int32_t get() const { return value_.get(); }
   void set(std::int32_t value) { value_.set(std::clamp(value, 0, kHealthMax)); }
-  // What it has come from, and to.
+  // The values before and after a change.
   struct Change {
     std::int32_t from = kHealthMax;
     std::int32_t to = kHealthMax;

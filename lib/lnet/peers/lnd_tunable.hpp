@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of an NI's `lnd tunables`.
+// An entry of an NI's `lnd tunables`.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace plnet::lnet {
 
-// What it means only the network driver knows.
+// Only the network driver interprets it.
 struct LndTunable {
   std::string name;
   std::variant<std::int64_t, std::string> value;

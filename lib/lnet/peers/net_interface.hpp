@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The networks and interfaces (NIs) of this node as every shard sees them. The coordinator makes
-// and retires them; the path of a message only reads.
+// The networks and interfaces (NIs) of this node, in the view of all shards. The coordinator makes
+// and retires them; messages only read.
 #pragma once
 
 #include <array>
@@ -23,17 +23,17 @@ namespace plnet::lnet {
 
 inline constexpr unsigned kNisMax = kInterfacesMax;
 
-// UDSP priorities: 0 is the highest, this is what everything has that no rule names.
+// UDSP priorities: 0 is the highest; this is the default without a rule.
 inline constexpr std::uint32_t kPriorityLowest = 0xffffffff;
 
-// `tunables` of `lnetctl net show`; defaults are socklnd's.
+// `tunables` of `lnetctl net show`; the defaults are socklnd's.
 struct NiTunables {
   std::int32_t peer_timeout_s = 180;
   std::int32_t peer_credits = 8;
   std::int32_t peer_buffer_credits = 0;
   std::int32_t credits = 256;
-  // Beyond peer_credits a peer borrows of these. Not where both sides count on the number, nor
-  // where somebody has set it.
+  // A peer NI borrows NI credits beyond its peer_credits. Off where both sides count on the number,
+  // and where the configuration sets it.
   bool lends_credits = false;
 
   friend bool operator==(const NiTunables&, const NiTunables&) = default;
@@ -43,30 +43,31 @@ struct alignas(kNoSharing) Ni {
   // Constant while the NI exists.
   Nid nid;
   NetId net = 0;
-  std::uint16_t number = 0;         // dense over the node; index of tables beside this one
+  std::uint16_t number = 0;         // dense over the node; index of further tables
   std::vector<std::uint16_t> cpts;  // restricted to these; empty: all
-  std::uint16_t device_cpt = 0;     // near which the device is
+  std::uint16_t device_cpt = 0;     // the CPT near the device
   NiTunables tunables;
   std::vector<std::string> interfaces;
-  ShardSet shards;                       // which have an Lnd for it
-  Relaxed<Duration> lnd_timeout;         // of its LND; 0: it has none of its own
-  std::vector<LndTunable> lnd_tunables;  // as its LND has them; the coordinator's to change
-  std::uint64_t incarnation = 0;         // of this life of the NI, for LNDs that tell peers
+  ShardSet shards;                       // the shards with an Lnd for this NI
+  Relaxed<Duration> lnd_timeout;         // of its LND; 0: the LND has none of its own
+  std::vector<LndTunable> lnd_tunables;  // in the LND's order; the coordinator changes them
+  std::uint64_t incarnation = 0;         // of this life of the NI, for LNDs that send it to peers
 
   // Views.
   HealthValue health;
-  Relaxed<bool> plugged{false};          // every shard that shall serve it does
-  Relaxed<bool> fatal{false};            // the device says so
-  Relaxed<bool> lnd_down{false};         // its LND does, of a device that may work
-  Relaxed<std::uint32_t> status{kNiUp};  // what peers are told: the coordinator's word
+  Relaxed<bool> plugged{false};          // all shards that serve it have their port
+  Relaxed<bool> fatal{false};            // by the report of the device
+  Relaxed<bool> lnd_down{false};         // by the report of the LND; the device may work
+  Relaxed<std::uint32_t> status{kNiUp};  // as peers are told; the coordinator writes it
   Relaxed<std::uint32_t> priority{kPriorityLowest};
-  // Of a node that routes: when somebody else's ping last came in here, whoever it was for. Its
-  // network was alive when the latest of its NIs was. Who receives it.
+  // On a node that routes: when a ping of another node last arrived here, for any destination. A
+  // network was alive at the latest time of its NIs. Written by the shard that receives the ping.
   Relaxed<std::int64_t> pinged_ns{INT64_MIN};
-  // When a message last came in here, to the second. Who receives it.
+  // When a message last arrived here, with the precision of a second. Written by the shard that
+  // receives it.
   Relaxed<std::int64_t> heard_ns{INT64_MIN};
-  Relaxed<bool> revived{false};  // such a ping found it down: the coordinator's to tell
-  // What each shard that serves it has left; written by that shard.
+  Relaxed<bool> revived{false};  // such a ping found the NI down: the coordinator announces it
+  // Free credits on each shard that serves the NI; written by that shard.
   struct alignas(kCacheLine) CreditView {
     Relaxed<std::int32_t> tx_credits;
   };
@@ -85,7 +86,7 @@ struct Net {
 // Immutable once published; a change publishes a new one and retires the old one through QSBR.
 struct LocalView {
   std::vector<Net> nets;  // without lo
-  std::vector<Ni*> nis;   // net by net; the first is the primary one
+  std::vector<Ni*> nis;   // net by net; the first is the primary NI
   Ni* loopback = nullptr;
 
   [[nodiscard]] const Net* net(NetId id) const {
@@ -102,8 +103,8 @@ struct LocalView {
   }
 };
 
-// Where a peer NI's connections through an NI are: on its home, if that serves the NI, else always
-// on the same one of those that do.
+// The shard of a peer NI's connections through an NI: its home, if that serves the NI, else a fixed
+// one of the shards that do.
 [[nodiscard]] inline ShardId lane_shard(const ShardSet& serving, ShardId home, std::uint32_t number,
                                         unsigned shards) {
   if (serving[home]) return home;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Remote nodes as every shard sees them: a peer, and its interfaces (peer NIs) by network. The
-// coordinator alone makes, merges, renames and retires them; what changes is published as a new
-// PeerView. Credits and queues of a peer NI belong to its home shard (flow/peer_port.hpp).
+// Remote nodes in the view of all shards: a peer, and its interfaces (peer NIs) by network. Only
+// the coordinator makes, merges, renames and retires them; a change is published as a new PeerView.
+// Credits and queues of a peer NI belong to its home shard (move/peer_port.hpp).
 #pragma once
 
 #include <algorithm>
@@ -28,40 +28,41 @@ class Preferences;  // paths/preferences.hpp
 struct alignas(kCacheLine) PeerNi {
   // Constant while it is published.
   Nid nid;
-  std::uint32_t number = 0;  // dense over the node; index of tables beside this one
+  std::uint32_t number = 0;  // dense over the node; index of further tables
   NetId net = 0;
   ShardId home = 0;  // stored, never recomputed
   std::uint16_t cpt = 0;
-  // Of its net; none on networks not ours. The coordinator's, when a network comes.
+  // As its network says; 0 on networks that are not ours. The coordinator sets it when a network
+  // is added.
   Relaxed<std::int32_t> tx_credits_max{0};
-  // Not to be found any more. On the first line, since every look-up asks.
+  // Lookups no longer find it. On the first line, since every lookup reads it.
   Relaxed<bool> leaving{false};
-  // What its peer last said of itself; PeerTrait. Spares most messages the look at it.
+  // The last known facts about its peer (PeerTrait), so that most messages need not read the peer.
   Relaxed<std::uint8_t> traits{0};
-  // The second, without its upper bits, in which the coordinator was last told that it is to be
-  // found out when it is well again: any shard. 0: since it last was, never.
+  // The lower bits of the second in which some shard last requested recovery pings. 0: none since
+  // it last recovered.
   Relaxed<std::uint16_t> recovery_requested_s{0};
-  // Discovery may hand it to another peer.
+  // Discovery may move it to another peer.
   std::atomic<Peer*> peer{nullptr};
-  // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.
-  // Lies on the first line, which is all that the common selection of a path reads.
+  // The NI that sends to a peer which is not multi-rail, recorded with the first request. On the
+  // first line, which is all that the common path selection reads.
   Relaxed<const Ni*> preferred_ni{nullptr};
 
-  // Views, written by whoever the name says, relaxed.
+  // Views, written by the named shard, relaxed.
   HealthValue health;
   Relaxed<std::uint32_t> status{kNiUp};              // coordinator, home
   Relaxed<std::uint32_t> priority{kPriorityLowest};  // coordinator: UDSP
   Relaxed<std::int32_t> tx_credits{0};               // home
   Relaxed<std::uint64_t> queued_bytes{0};            // home: tx_q_num_of_buf
-  Relaxed<std::int64_t> last_alive_ns{INT64_MIN};    // who receives from it
-  // What UDSP rules prefer for it: coordinator. Null: nothing. An old one goes through QSBR.
+  Relaxed<std::int64_t> last_alive_ns{INT64_MIN};    // the shard that receives from it
+  // The preferences of UDSP rules for it: coordinator. Null: none. QSBR frees old ones.
   std::atomic<const Preferences*> preferences{nullptr};
-  Relaxed<std::uint16_t> losses{0};  // home: its connections have all ended so often, modulo 2^16
-  // Home: local NIs with an open connection to it, a bit each: see connection_bit().
+  Relaxed<std::uint16_t> losses{0};  // home: times that its connections have all ended, modulo 2^16
+  // Home: the NIs of this node with an open connection to it, one bit each: connection_bit().
   Relaxed<std::uint16_t> connected_by{0};
   Reachability reach;
 
-  // Absent: it never was.
+  // Absent: no message has arrived from it.
   [[nodiscard]] std::optional<Duration> since_heard(Instant now) const {
     const std::int64_t heard = last_alive_ns.get();
     if (heard == INT64_MIN) return std::nullopt;
@@ -78,16 +79,16 @@ struct alignas(kCacheLine) PeerNi {
 // The interfaces of a peer on one network.
 struct PeerNetView {
   NetId net = 0;
-  std::uint32_t number = 0;  // dense over the node; index of tables beside this one
+  std::uint32_t number = 0;  // dense over the node; index of further tables
   std::uint32_t priority = kPriorityLowest;
   std::uint16_t first = 0;  // in PeerView::nis
   std::uint16_t count = 0;
 };
 
-// Immutable once published. Lies in a block of the coordinator's that has room for what it lists.
+// Immutable once published. Lies in a block of the coordinator with room for its arrays.
 struct PeerView {
   Nid primary;
-  std::span<const PeerNetView> nets;  // the primary's first
+  std::span<const PeerNetView> nets;  // the net of the primary NID first
   std::span<PeerNi* const> nis;       // net by net, the primary first in its net
 
   [[nodiscard]] std::span<PeerNi* const> on(const PeerNetView& net) const {
@@ -102,11 +103,11 @@ struct PeerView {
 };
 
 struct alignas(kCacheLine) Peer {
-  std::uint32_t number = 0;  // dense over the node; index of tables beside this one
+  std::uint32_t number = 0;  // dense over the node; index of further tables
   std::atomic<const PeerView*> view{nullptr};
   Relaxed<std::uint32_t> state{0};  // PeerState
   Relaxed<bool> single{false};      // its view lists one NI
-  // As a gateway: its last check did not fail, or a message has come through it since.
+  // For a gateway: its last check did not fail, or a message has come through it since.
   Relaxed<bool> alive{true};
 
   void publish(const PeerView& fresh) {

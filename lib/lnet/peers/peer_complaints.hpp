@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Refusals of neighbours' messages and claims, with the neighbour's NID, for the log. All are
-// counted elsewhere; of many at a time some are left out here.
+// Refused messages and claims of neighbours, with the neighbour's NID, for the log. Counters count
+// all of them; of a burst, some are not logged.
 #pragma once
 
 #include <string_view>
@@ -12,13 +12,13 @@ namespace plnet::lnet {
 
 struct PeerComplaint {
   Nid nid = Nid::any();    // of the neighbour
-  std::string_view cause;  // a counter's name; stays
+  std::string_view cause;  // the name of a counter; static
 };
 
-// One thread tells, the admin thread takes.
+// One thread adds, the admin thread takes.
 class PeerComplaints {
  public:
-  // Between two looks of the admin thread, 100 ms; the log takes fewer.
+  // Between two looks of the admin thread, which are 100 ms apart; the log prints fewer.
   static constexpr std::size_t kWaitingMax = 16;
 
   void add(const Nid& nid, std::string_view cause) { (void)waiting_.push({nid, cause}); }

@@ -9,7 +9,7 @@ namespace {
 
 using Id = PeerTable::Id;
 
-// Peers that are looked at for one that is idle, each time that there is no room.
+// Peers that a search for an idle one looks at, each time that there is no room.
 constexpr unsigned kEvictionLooks = 64;
 
 ViewBlocks::Counts view_counts(const PeerLimits& limits) {
@@ -36,7 +36,7 @@ PeerDirectory::PeerDirectory(const PeerLimits& limits, Qsbr& qsbr, Placement& pl
   PLNET_CHECK(limits.named_by_one > 0 && limits.named_per_second > 0, "named ones become peers");
 }
 
-// Takes the lists apart before the pools that their elements lie in.
+// Empties the lists before the pools of their elements are destroyed.
 PeerDirectory::~PeerDirectory() {
   for_each([](PeerRecord& peer) {
     while (PeerNetRecord* net = peer.nets.pop_front()) {
@@ -104,7 +104,7 @@ bool PeerDirectory::stranger_in_time(Instant now) {
   return true;
 }
 
-// nullptr: nobody answers for it.
+// nullptr: no peer answers for it.
 PeerRecord* PeerDirectory::namer_of(const WantedPeer& wanted) const {
   const bool named = wanted.demand == PeerDemand::kOthers && wanted.named_by != wanted.nid;
   return named ? peer_of(wanted.named_by) : nullptr;
@@ -117,7 +117,7 @@ Result<void> PeerDirectory::permit(const WantedPeer& wanted, Instant now) {
   return std::unexpected(Errc::kNoSpace);
 }
 
-// A gateway brings all the peers behind it.
+// A gateway may name all the peers behind it.
 Result<void> PeerDirectory::permit_named(const WantedPeer& wanted, PeerRecord& by, Instant now) {
   const bool gateway = by.gateway_refs > 0;
   const std::size_t share = gateway ? limits_.named_by_gateway : limits_.named_by_one;
@@ -186,7 +186,8 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Insta
     return std::unexpected(permitted.error());
   const auto peer = create(nid, now);
   if (!peer) {
-    if (wanted.demand == PeerDemand::kStranger) next_stranger_ -= each_stranger();  // asks again
+    if (wanted.demand == PeerDemand::kStranger)
+      next_stranger_ -= each_stranger();  // the request is repeated
     counters_.add(peer.error() == PeerError::kAgain ? Id::kWaited : Id::kFull);
     return std::unexpected(info_of(peer.error()).code);
   }
@@ -197,7 +198,7 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Insta
   return made;
 }
 
-// Peers and what they consist of.
+// Peers and their parts.
 
 PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
   if (!may_be_peer(nid)) return std::unexpected(PeerError::kInvalid);
@@ -303,7 +304,7 @@ void PeerDirectory::link(PeerRecord& peer, PeerNetRecord& net, PeerNiRecord& ni)
   ++peer.ni_count;
   ni.in_net = &net;
   ni.stage = PeerNiStage::kLive;
-  // What everybody reads is there before anybody can find the peer.
+  // The view must exist before any reader can find the peer.
   if (peer.ni_count == 1) {
     fill(peer, *peer.block);
     peer.publish(peer.block->view);
@@ -333,7 +334,7 @@ PeerResult<PeerNiRecord*> PeerDirectory::attach(PeerRecord& peer, const Nid& nid
     }
     ni = *made;
     link(peer, *net, *ni);
-    if (!table_.insert(nid, ni)) {  // entries come back when readers let them
+    if (!table_.insert(nid, ni)) {  // the table frees entries after readers have passed
       leave_net(*ni);
       ni->unlink();
       unmake(*ni);
@@ -355,7 +356,7 @@ void PeerDirectory::leave_net(PeerNiRecord& ni) {
   ni.unlink();
   ni.in_net = nullptr;
   ni.stage = PeerNiStage::kDetached;
-  // Whoever made them cannot find the interface any more.
+  // The maker of the preferences can no longer find the interface.
   ni.preferences.store(nullptr, std::memory_order_relaxed);
   detached_.push_back(ni);
   --peer.ni_count;

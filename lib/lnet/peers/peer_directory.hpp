@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All remote nodes that this one knows, and the one place that makes, moves and lets go of peers
-// and peer NIs. Every shard looks NIDs up; one shard, the coordinator's, writes. This is the
-// mechanism; what LNet allows is in peer_rules.hpp.
+// All remote nodes that this node knows. The directory makes, moves and releases peers and peer
+// NIs. Every shard looks up NIDs; one shard, the coordinator's, writes. This is the mechanism;
+// peer_rules.hpp has LNet's rules.
 //
-// How a peer NI goes: it leaves its peer; commit() publishes views without it; when no reader can
-// hold it, its home shard is asked to give up what it has of it; when the home has said so and
-// readers have once more held nothing, its record, its number and its NID can be used again.
+// The removal of a peer NI: it leaves its peer; commit() publishes views without it; when no reader
+// can hold it, its home shard gives up all that refers to it; when the home has confirmed and
+// readers have passed once more, its record, its number and its NID are free.
 #pragma once
 
 #include <array>
@@ -32,39 +32,42 @@ namespace plnet::lnet {
 struct PeerLimits {
   std::size_t peers = 4096;
   std::size_t peer_nis = 6144;
-  // Peers that may have more than 2, 8, 40 interfaces at a time.
+  // The number of peers that may have more than 2, 8, 40 interfaces at a time.
   std::size_t peers_over_2 = 512;
   std::size_t peers_over_8 = 64;
   std::size_t peers_over_40 = 8;
-  // What others may make: strangers so many peers a second, and nobody the last ones.
+  // Limits for peers that others cause: new strangers a second; the last places of the table are
+  // not for them.
   std::uint32_t strangers_per_second = 1000;
   std::size_t kept_for_own = 64;
-  // Peers that exist only since messages of one neighbour name them (PeerDemand::kOthers): so many
-  // at a time, of a gateway so many, and so many a second. A site may be as large as the table, so
-  // the node that knows its size sets these.
+  // Limits for peers that exist only since messages of one neighbour name them
+  // (PeerDemand::kOthers): at a time, for a gateway at a time, and each second. A site may be as
+  // large as the table, so the node, which knows its size, sets these.
   std::size_t named_by_one = SIZE_MAX;
   std::size_t named_by_gateway = SIZE_MAX;
   std::uint32_t named_per_second = 1'000'000'000;
-  // A peer made by traffic, unheard of for so long, makes room for another when there is none.
+  // A peer made by traffic and silent for this long makes room for another when the table is full.
   Duration idle_before_eviction = std::chrono::seconds(180);
 };
 
-// On whose account traffic makes a peer, which decides what it may take of the places.
+// The account on which traffic makes a peer; it decides which places of the table are open.
 enum class PeerDemand : std::uint8_t {
-  kOwn,  // this node turns to it by itself: any place
-  // Others have named it, who can name whomever they like: where a message of theirs is forwarded
-  // to, or its answer goes. Never the last places; but as many a second as there are, since a
-  // router that has just started meets them all at once. They are on the account of `named_by`.
+  kOwn,  // this node sends to it by itself: any place
+  // A message of others names it, as its destination or as the target of a response, and may name
+  // any NID. Never the last places; without a limit each second, since a router that has just
+  // started meets all peers at once. On the account of `named_by`.
   kOthers,
-  kStranger,  // a message or connection came from it: not the last places, and not all at once
+  kStranger,  // a message or connection came from it: never the last places, and with a limit each
+              // second
 };
 
 struct WantedPeer {
   Nid nid;
   PeerDemand demand = PeerDemand::kOwn;
-  const Ni* received_on = nullptr;  // kStranger: here, unless that has gone meanwhile
-  Nid named_by = Nid::any();        // kOthers: the neighbour whose message names it
-  bool again = false;               // it was asked for before, and counted
+  const Ni* received_on =
+      nullptr;                // kStranger: the NI that received it, unless that has been removed
+  Nid named_by = Nid::any();  // kOthers: the neighbour whose message names it
+  bool again = false;         // a repeated request, already counted
 };
 
 #define PLNET_PEER_COUNTERS(X)                                                                  \
@@ -87,26 +90,26 @@ struct WantedPeer {
 PLNET_COUNTERS(PeerTable, PLNET_PEER_COUNTERS);
 using PeerCounters = Counters<PeerTable>;
 
-// What the directory asks of those around it; on the writer's shard. Nothing here may change the
-// directory, but for peer_ni_released().
+// The calls of the directory to the layer above, on the writer's shard. A hook must not change the
+// directory, except by peer_ni_released().
 class PeerDirectoryHooks {
  public:
   virtual ~PeerDirectoryHooks() = default;
-  // No shard finds this peer NI any more. Its home ends what is under way or queued for it, has the
-  // LND forget it, and when no message names it any more (also none that waits in a mailbox),
-  // peer_ni_released() is called: now or later. Homes that never had to do with it say so at once.
+  // No shard finds this peer NI any more. Its home ends all messages to it and has the LND release
+  // its link. When no message names it any more, not even in a mailbox, peer_ni_released() is
+  // called: now or later. A home that never used it may confirm at once.
   virtual void release_peer_ni(PeerNi& ni) = 0;
-  // The peer has no interfaces any more and goes.
+  // The peer has lost its last interface and is removed.
   virtual void on_peer_gone(Peer& peer) = 0;
-  // A discovered peer has lost one of several: discovery takes another look.
+  // A discovered peer has lost one of several interfaces: it is discovered again.
   virtual void on_peer_lost_ni(Peer& /*peer*/) {}
-  // New, or handed to another peer: nothing of it is preferred any more.
+  // The peer NI is new, or was moved to another peer: its preferences are void.
   virtual void on_peer_ni_added(PeerNi& /*ni*/) {}
-  // Of a network that a peer has from now on.
+  // The priority of a network that the peer has from now on.
   [[nodiscard]] virtual std::uint32_t priority_of_peer_net(NetId /*net*/) const {
     return kPriorityLowest;
   }
-  // Routes through `from` now lead through `to`; the references follow by themselves.
+  // Routes through `from` now lead through `to`; the directory moves the references.
   virtual void on_gateway_moved(Peer& /*from*/, Peer& /*to*/) {}
 };
 
@@ -120,17 +123,17 @@ class PeerDirectory {
   PeerDirectory(const PeerDirectory&) = delete;
   PeerDirectory& operator=(const PeerDirectory&) = delete;
 
-  // Any shard, wait-free; what it finds holds until the reader is next quiescent, or as long as a
-  // message names it that its home knows of. nullptr: nobody has this NID. While a peer changes,
-  // its view may not list the interface yet, or not any more.
+  // Any shard, wait-free. The result is valid until the reader is next quiescent, or as long as a
+  // message that its home knows of names it. nullptr: no peer has this NID. While a peer changes,
+  // its view may not list the interface yet, or no longer.
   [[nodiscard]] PeerNi* find(const Nid& nid) const {
     return unless_leaving(table_.lookup(nid).value_or(nullptr));
   }
 
-  // The same in steps, for who looks many up at a time: see QsbrTable::prepare().
+  // The same in steps, for several lookups side by side: see QsbrTable::prepare().
   [[nodiscard]] std::uint64_t prepare(const Nid& nid) const { return table_.prepare(nid); }
   void approach(std::uint64_t hash) const { table_.approach(hash); }
-  // Fetches the first line of the record that find() would return, and returns it though it may be
+  // Prefetches the first line of the record that find() would return, and returns it, even if it is
   // leaving.
   [[nodiscard]] PeerNi* reach(const Nid& nid, std::uint64_t hash) const {
     PeerNi* const ni = table_.lookup(nid, hash).value_or(nullptr);
@@ -141,51 +144,51 @@ class PeerDirectory {
     return reached == nullptr || reached->leaving.get() ? nullptr : reached;
   }
 
-  // The rest is the writer's.
+  // The rest is for the writer.
 
-  // What new peer NIs are measured against; stays valid until the next one is handed in.
+  // The networks of this node, by which new peer NIs are judged; valid until the next call.
   void set_local(const LocalView& local) { local_ = &local; }
-  // A first NI of this network: peer NIs on it get their credits.
+  // The first NI of this network is added: peer NIs on it get their credits.
   void net_added(NetId net);
-  // The last one goes: whoever is there is reached by a router, if at all.
+  // The last NI of the network is removed: its peer NIs are reached by a router, if at all.
   static void net_lost(PeerNetRecord& net);
-  // Nobody prefers it any more.
+  // The NI is removed: no peer NI prefers it any more.
   void remove_local(const Ni& ni);
 
-  // The peer NI of a NID that a message came from or shall go to, made with a peer of its own if
-  // need be. kInvalid: not a NID that a peer can have; kNoSpace: too many this second, try again
-  // soon; kNoMemory: full, or the share of who named it is; kAgain: room is being made, try again
-  // after peer_ni_released().
+  // The peer NI of a NID that a message came from or goes to, made with a peer of its own if there
+  // is none. kInvalid: a peer cannot have this NID; kNoSpace: too many this second, try again soon;
+  // kNoMemory: the table, or the share of the namer, is full; kAgain: an old peer is being removed,
+  // try again after peer_ni_released().
   [[nodiscard]] Result<PeerNi*> create_by_traffic(const WantedPeer& wanted, Instant now);
 
-  // A new peer of this one NID, whoever had it before.
+  // Makes a new peer with this one NID, which any other peer loses.
   [[nodiscard]] PeerResult<PeerRecord*> create(const Nid& nid, Instant now);
-  // The NID becomes one of the peer's: new, or taken from where it is.
+  // The peer gets the NID: a new one, or one of another peer.
   [[nodiscard]] PeerResult<PeerNiRecord*> attach(PeerRecord& peer, const Nid& nid);
-  // The last one takes its peer along.
+  // The last NI takes its peer along.
   void detach(PeerNiRecord& ni);
   void destroy(PeerRecord& peer);
   void rename(PeerRecord& peer, const Nid& primary);
-  // First of its net, and its net the first.
+  // The first of its net, and its net the first of the peer.
   void bring_to_front(PeerNiRecord& ni);
   void set_priority(PeerNetRecord& net, std::uint32_t priority);
   void transfer_gateway(PeerRecord& from, PeerRecord& to);
 
-  // Publishes what was changed, and lets go of what is in no peer any more. After each change.
+  // Publishes changes, and removes peer NIs without a peer. After each change.
   void commit();
-  // A bounded piece of what waits for readers and homes. Returns what was done.
+  // Does a bounded piece of the work that waited for readers and homes. Returns how much.
   unsigned step(unsigned budget);
-  // Some wait for room: old ones are still read.
+  // Some views wait for room: readers still use old ones.
   [[nodiscard]] bool has_late_views() const { return !changed_.empty(); }
-  // Something waits, so that step() should be called again soon.
+  // Work waits: step() should be called again soon.
   [[nodiscard]] bool waiting() const;
   void peer_ni_released(PeerNi& ni);
 
-  // Live ones only, however far they are in their change.
+  // Only live ones, at any stage of a change.
   [[nodiscard]] PeerNiRecord* lookup(const Nid& nid) const;
   [[nodiscard]] PeerRecord* peer_of(const Nid& nid) const;
   [[nodiscard]] static PeerRecord& peer_of(const PeerNiRecord& ni) { return *ni.in_net->peer; }
-  // nullptr: no peer has this number now.
+  // nullptr: no peer has this number.
   [[nodiscard]] PeerRecord* by_number(std::uint32_t number);
   [[nodiscard]] std::uint32_t numbers() const {
     return static_cast<std::uint32_t>(peers_.capacity());
@@ -197,11 +200,11 @@ class PeerDirectory {
     }
   }
 
-  // attach() of a NID that some peer has does not fail for want of room.
+  // attach() of a NID that another peer has will not fail for lack of room.
   [[nodiscard]] bool has_room_in(PeerRecord& peer, NetId net);
-  // Without a router.
+  // Reachable without a router.
   [[nodiscard]] bool reaches(const Nid& nid) const { return local_->net(nid.net()) != nullptr; }
-  // The last places are for whom this node turns to by itself.
+  // The last places are for peers that this node sends to by itself.
   [[nodiscard]] bool has_peers_for_others() const {
     return peers_.free_count() > limits_.kept_for_own;
   }
@@ -255,12 +258,12 @@ class PeerDirectory {
   IntrusiveList<PeerNiRecord> leaving_;
   IntrusiveList<PeerNiRecord> releasing_;
   IntrusiveList<PeerNiRecord> gone_;
-  IntrusiveList<PeerNetRecord> nets_left_;  // of no peer; old views may number by them
+  IntrusiveList<PeerNetRecord> nets_left_;  // without a peer; old views may use their numbers
   IntrusiveList<PeerNetRecord> nets_gone_;
   std::size_t dead_count_ = 0;
 
-  std::uint32_t hand_ = 0;   // where looking for an idle peer goes on
-  Instant next_stranger_{};  // not before; may run ahead by a second
+  std::uint32_t hand_ = 0;   // the place at which the search for an idle peer goes on
+  Instant next_stranger_{};  // earliest time of the next stranger; may run ahead by a second
   PeerAccounts accounts_;
   PeerComplaints complaints_;
   PeerCounters counters_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers as others see them: views published, and what has left let go once nobody reads it.
+// Publishes the views of changed peers, and frees removed ones after readers have passed.
 #include <algorithm>
 
 #include "lib/lnet/peers/peer_directory.hpp"
@@ -55,7 +55,7 @@ void PeerDirectory::commit() {
     late.push_back(*peer);
   }
   changed_.splice_back(late);
-  // Views that are still read as they were name what has left; so it stays.
+  // Unpublished changes leave old views with peer NIs that have left, so these must stay.
   if (!changed_.empty()) return;
   while (PeerNiRecord* ni = detached_.pop_front())
     release_peer_ni(*ni);
@@ -104,7 +104,7 @@ unsigned PeerDirectory::step_nets(unsigned budget) {
   return done;
 }
 
-// Their interfaces go at their own pace, so nobody waits for the one in front.
+// Interfaces leave in any order, so the first peer does not hold up the others.
 unsigned PeerDirectory::step_dead(unsigned budget) {
   unsigned done = 0;
   for (std::size_t look = std::min<std::size_t>(budget, dead_count_); look > 0; --look) {

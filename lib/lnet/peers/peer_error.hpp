@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a change of the peer table was refused, with the errno that LNet's tools show for it:
-// lustre-release lnet/lnet/peer.c: lnet_add_peer_ni(), lnet_peer_add(), lnet_peer_add_nid(),
+// The reasons for which a change of the peer table is refused, with the errno that LNet's tools
+// show: lustre-release lnet/lnet/peer.c: lnet_add_peer_ni(), lnet_peer_add(), lnet_peer_add_nid(),
 // lnet_del_peer_ni(), lnet_peer_del_nid().
 #pragma once
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the writer of the peer directory knows of peers beyond what every shard sees: how peer, peer
-// nets and peer NIs hang together, in LNet's order. Only the coordinator's shard touches what is
-// added here.
+// The writer's records of peers, with the links between peer, peer nets and peer NIs in LNet's
+// order. Only the coordinator's shard uses the members added here.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +22,21 @@ using PeerFlags = std::uint32_t;
 enum class PeerNiStage : std::uint8_t {
   kFree,
   kLive,
-  kDetached,   // of no peer; flush() lets it go unless a peer takes it before
-  kLeaving,    // readers may still find what they found
-  kReleasing,  // its home shard gives up what it has of it
-  kGone,       // messages that ended may still name it
+  kDetached,   // without a peer; flush() removes it unless a peer takes it first
+  kLeaving,    // readers may still hold it
+  kReleasing,  // its home shard gives up all that refers to it
+  kGone,       // messages that have ended may still name it
 };
 
-// A base, so that it lies in what PeerNi leaves of its last word: a record is two lines.
+// A base class, so that it uses the free bytes of PeerNi's last word: a record is two lines.
 struct PeerNiStaged {
   PeerNiStage stage = PeerNiStage::kFree;
-  // A gateway's, which a check has had no answer from. While it is down what others say of it does
-  // not set it up, only what comes from it.
+  // An NI of a gateway that has not answered a check. While it is silent, only its own messages
+  // take it up, not the reports of others.
   bool silent = false;
 };
 
-// In one list at a time: of its peer net while it lives, then of a stage.
+// In one list at a time: of its peer net while it is live, then of its stage.
 struct PeerNiRecord : PeerNi, PeerNiStaged, ListNode<> {
   union {
     PeerNetRecord* in_net = nullptr;  // kLive
@@ -54,17 +53,17 @@ struct PeerNetRecord : ListNode<> {
   Qsbr::Grace grace = 0;
 };
 
-// The list node: waiting for a new view, or dead.
+// The list node: the peer waits for a new view, or is dead.
 struct PeerRecord : Peer, ListNode<> {
   Nid primary;
   std::uint16_t ni_count = 0;
   std::uint8_t view_class = 0;
   bool dead = false;
   IntrusiveList<PeerNetRecord> nets;
-  std::uint32_t holds = 0;         // who needs it to stay: discovery, waiting messages
+  std::uint32_t holds = 0;         // users that need it to stay: discovery, waiting messages
   std::uint32_t gateway_refs = 0;  // routes through it
-  std::uint32_t leaving_nis = 0;   // still name it
-  std::uint32_t lock_order = 0;    // whose primary NID was locked earlier
+  std::uint32_t leaving_nis = 0;   // interfaces that still name it
+  std::uint32_t lock_order = 0;    // the order in which primary NIDs were locked
   ViewBlock* block = nullptr;
   Instant created{};
   Qsbr::Grace grace = 0;

@@ -39,7 +39,7 @@ void PeerRules::become_multi_rail(PeerRecord& peer) {
   });
 }
 
-// lustre-release lnet/lnet/peer.c: lnet_peer_attach_peer_ni(), the end
+// lustre-release lnet/lnet/peer.c: lnet_peer_attach_peer_ni(), its end
 void PeerRules::apply(PeerRecord& peer, PeerFlags flags) {
   peer.add_state(flags & kPeerConfigured);
   if ((flags & kPeerMultiRail) != 0) become_multi_rail(peer);
@@ -76,9 +76,9 @@ PeerResult<void> PeerRules::add_peer(const Nid& nid, PeerFlags flags, Instant no
       return refused(same_primary ? PeerError::kExists : PeerError::kAlready);
     if ((flags & (kPeerLockPrimary | kPeerConfigured)) == 0 && same_primary)
       return refused(PeerError::kExists);
-    // It becomes a configured one as it stands. The kernel makes another one, which its
-    // connections outlive; here they would go. A gateway's it refuses, but exports list it like any
-    // other.
+    // The existing peer becomes the configured one. The kernel makes another peer, and the
+    // connections survive that; here they would end. The kernel refuses a gateway, but its exports
+    // list gateways like other peers.
     const bool fits = (flags & kPeerMultiRail) != 0 || !there->multi_rail();
     if (same_primary && fits) {
       apply(*there, flags);
@@ -92,7 +92,7 @@ PeerResult<void> PeerRules::add_peer(const Nid& nid, PeerFlags flags, Instant no
   return {};
 }
 
-// The peer whose primary NID `peer` takes goes; false if it must stay as it is.
+// Removes the peer whose primary NID `peer` takes; false: it must stay.
 bool PeerRules::dissolve_for(PeerRecord& peer, PeerNiRecord& ni) {
   PeerRecord& other = PeerDirectory::peer_of(ni);
   const bool other_locked = other.is(kPeerLockPrimary);
@@ -101,7 +101,7 @@ bool PeerRules::dissolve_for(PeerRecord& peer, PeerNiRecord& ni) {
     peer.add_state(kPeerBadConfig);
     return false;
   }
-  // Whose primary NID was locked first keeps it.
+  // The peer whose primary NID was locked first keeps it.
   if (other_locked && (!peer.is(kPeerLockPrimary) || other.lock_order < peer.lock_order)) {
     peer.lock_order = other.lock_order;
     peer.add_state(kPeerLockPrimary);
@@ -124,7 +124,7 @@ PeerResult<void> PeerRules::add_nid(PeerRecord& peer, const Nid& nid, PeerFlags 
     PeerRecord& other = PeerDirectory::peer_of(*there);
     if (&other == &peer) return {};
     if (other.is(kPeerConfigured)) return refused(PeerError::kExists);
-    // Nobody gives a peer up for one that cannot take its NID.
+    // A peer is not dissolved for one that has no room for its NID.
     if (!directory_.has_room_in(peer, nid.net())) return refused(PeerError::kNoMemory);
     if (other.primary == nid && !dissolve_for(peer, *there)) return {};
   }
@@ -144,7 +144,7 @@ PeerResult<void> PeerRules::set_primary(PeerRecord& peer, const Nid& nid, PeerFl
     result = add_nid(peer, nid, flags);
     if (!result) directory_.rename(peer, old);
   }
-  // What configuration or the upper layer has fixed is no failure.
+  // A NID fixed by the configuration or the upper layer is no failure.
   if (peer.has(kPeerConfigured | kPeerLockPrimary)) return {};
   return result;
 }
@@ -234,7 +234,7 @@ PeerResult<void> PeerRules::put_back(const Nid& primary, const PeerFound& before
   return {};
 }
 
-// Its first interface on another network of ours; nullptr: there is none.
+// Its first interface on another network of ours; nullptr: none.
 const PeerNiRecord* PeerRules::reached_without(PeerRecord& peer, NetId id) const {
   const PeerNiRecord* found = nullptr;
   peer.nets.for_each([&](PeerNetRecord& net) {
@@ -250,7 +250,8 @@ void PeerRules::keep_reached_primary(PeerRecord& peer) {
   if (other != nullptr) directory_.rename(peer, other->nid);
 }
 
-// A configuration goes with its primary NID, and with the network what it names there.
+// The removal of its primary NID ends the configuration of a peer; the removal of a network ends
+// that of NIDs there.
 bool PeerRules::leave_net(PeerRecord& peer, NetId id) {
   const PeerNiRecord* const other = reached_without(peer, id);
   if (peer.primary.net() == id) {

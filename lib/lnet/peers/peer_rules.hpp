@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which changes of peers LNet allows to whom, over the mechanism of peer_directory.hpp. The writer
-// of the directory calls, and commits afterwards.
-// Checked against lustre-release lnet/lnet/peer.c at v2_17_0; each function names its own there.
+// LNet's rules for changes of peers, on top of the mechanism of peer_directory.hpp. The writer of
+// the directory calls them, and commits afterwards. Checked against lustre-release lnet/lnet/peer.c
+// at v2_17_0; each function names its own there.
 #pragma once
 
 #include <array>
@@ -23,25 +23,24 @@ class PeerRules {
  public:
   explicit PeerRules(PeerDirectory& directory) : directory_(directory) {}
 
-  // What `lnetctl peer add` asks: a peer of the primary NID alone (`nid` any), or another NID for
-  // one that was configured: lnet_add_peer_ni().
+  // `lnetctl peer add`: a peer with only the primary NID (`nid` any), or another NID for a
+  // configured one: lnet_add_peer_ni().
   PeerResult<void> configure(const Nid& primary, const Nid& nid, bool multi_rail, bool lock_primary,
                              Instant now);
-  // `lnetctl peer del`; `nid` any: all of the peer: lnet_del_peer_ni(). A peer whose primary NID is
-  // locked loses its other NIDs only, unless forced.
+  // `lnetctl peer del`; `nid` any: the whole peer: lnet_del_peer_ni(). A peer whose primary NID is
+  // locked loses only its other NIDs, unless forced.
   PeerResult<void> unconfigure(const Nid& primary, const Nid& nid, bool force);
-  // As if configure() had not been asked for this NID, though it is a gateway's.
+  // Undoes configure() for this NID, even of a gateway.
   PeerResult<void> withdraw(const Nid& primary, const Nid& nid);
-  // As if it had not been asked for the peer: it has no more than it had before, and goes if it was
-  // not there and is no gateway by now. What it was found to have and has lost its next answer
-  // brings.
+  // Undoes configure() for the peer: it has the NIDs that it had before, and is removed if it did
+  // not exist and is no gateway now. Its next answer brings back NIDs that discovery had found.
   [[nodiscard]] PeerFound found(const Nid& primary);
   PeerResult<void> put_back(const Nid& primary, const PeerFound& before);
 
   // lnet_peer_add()
   PeerResult<void> add_peer(const Nid& nid, PeerFlags flags, Instant now);
-  // lnet_peer_add_nid(): takes the NID from another peer unless that was configured; a peer that
-  // loses its primary NID so is dissolved.
+  // lnet_peer_add_nid(): takes the NID from another peer, unless that one was configured; a peer
+  // that loses its primary NID in this way is dissolved.
   PeerResult<void> add_nid(PeerRecord& peer, const Nid& nid, PeerFlags flags);
   // lnet_peer_del_nid()
   PeerResult<void> delete_nid(PeerRecord& peer, const Nid& nid, PeerFlags flags);
@@ -49,28 +48,28 @@ class PeerRules {
   PeerResult<void> delete_peer(PeerRecord& peer);
   // lnet_peer_set_primary_nid()
   PeerResult<void> set_primary(PeerRecord& peer, const Nid& nid, PeerFlags flags);
-  // It has no other interfaces than its primary one any more: those that we reach live on as peers
-  // of their own, of which `apart` hears one by one, and the others go. A peer that is to be
-  // forgotten keeps its connections so, as the kernel's do: lnet_peer_deletion().
+  // lnet_peer_deletion(): the peer keeps only its primary interface. Its other interfaces on our
+  // networks become peers of their own, each of which is passed to `apart`; the rest are removed.
+  // So a peer that is to be forgotten keeps its connections, as in the kernel.
   template <class Apart>
   void split(PeerRecord& peer, Apart&& apart);
-  // The last local NI of the network goes. Who is reached by another one stays with all its NIDs,
-  // by one of that from now on, and `stays` hears of it: lnet_peer_table_cleanup_locked(), after
-  // 2.17. Routes over it have been deleted before.
+  // lnet_peer_table_cleanup_locked(), after 2.17: the last NI of the network is removed. A peer
+  // that is reachable by another network keeps all its NIDs, takes a NID of that network as the
+  // first one, and is passed to `stays`. Routes over the network have been deleted before.
   template <class Stays>
   void net_removed(NetId net, Stays&& stays);
 
-  // Sets what discovery or configuration found out: no preference for a local NI any more.
+  // Marks a peer as multi-rail by discovery or configuration: it has no preferred NI any more.
   static void become_multi_rail(PeerRecord& peer);
 
  private:
-  // Its NIDs in order, so that it may change while they are gone through.
+  // The NIDs of a peer in order, so that the peer may change during a walk.
   using NidRoom = std::array<Nid, kNisMax>;
   [[nodiscard]] static std::span<const Nid> nids_of(PeerRecord& peer, NidRoom& room);
   [[nodiscard]] const PeerNiRecord* reached_without(PeerRecord& peer, NetId net) const;
   void keep_reached_primary(PeerRecord& peer);
   [[nodiscard]] static PeerNetRecord* net_of(PeerRecord& peer, NetId net);
-  // False: it has gone.
+  // False: the peer is removed.
   [[nodiscard]] bool leave_net(PeerRecord& peer, NetId net);
   PeerResult<void> reset(PeerRecord& peer);
   PeerResult<void> take_back(PeerRecord& peer, const Nid& nid);
@@ -78,7 +77,7 @@ class PeerRules {
   void apply(PeerRecord& peer, PeerFlags flags);
 
   PeerDirectory& directory_;
-  std::uint32_t locks_ = 0;  // primary NIDs locked so far
+  std::uint32_t locks_ = 0;  // number of primary NIDs locked so far
 };
 
 template <class Apart>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a peer as LNet numbers it, and what of it concerns each message. Checked against
+// The state of a peer in LNet's numbers, and the parts that each message needs. Checked against
 // lustre-release lnet/lnet/peer.c: lnet_peer_is_uptodate_locked().
 #pragma once
 
@@ -34,9 +34,9 @@ enum PeerState : std::uint32_t {
   kPeerBadConfig = 1U << 21,
 };
 
-// The kernel looks here at the sequence number that the peer has acknowledged, too. Ours shows in
-// the state: whoever raises the node's sequence number puts all peers that must hear of it into
-// kPeerDiscovering.
+// The kernel also compares the sequence number that the peer has acknowledged. Here the state has
+// that information: an increase of the node's sequence number sets kPeerDiscovering on all peers
+// that must learn it.
 [[nodiscard]] constexpr bool is_up_to_date(std::uint32_t state) {
   constexpr std::uint32_t kUnsettled =
       kPeerDiscovering | kPeerForcePing | kPeerForcePush | kPeerRediscover;
@@ -44,15 +44,15 @@ enum PeerState : std::uint32_t {
   return (state & kUnsettled) == 0 && (state & kSettled) == kSettled;
 }
 
-// A message need not wait for its peer to be discovered. A gateway that is being checked is not
-// discovered on account of a message besides.
+// A message need not wait for discovery of its peer. A message does not start another discovery of
+// a gateway that is being checked.
 [[nodiscard]] constexpr bool is_ready(std::uint32_t state) {
   return (state & kPeerRouterDiscovery) != 0 || is_up_to_date(state);
 }
 
-// What each interface of a peer knows of it. Absent: ask the peer.
+// The facts about its peer that each interface stores. Absent: read the peer.
 enum PeerTrait : std::uint8_t {
-  kTraitAlone = 1U << 0,      // the only interface that it has
+  kTraitAlone = 1U << 0,      // its only interface
   kTraitMultiRail = 1U << 1,  // kPeerMultiRail
   kTraitReady = 1U << 2,      // is_ready()
 };

@@ -11,8 +11,8 @@ namespace plnet::lnet {
 
 namespace {
 
-// The CPTs that a network is restricted to, in the order in which its NIs name them. None at all as
-// soon as one NI is free to use any.
+// The CPTs that a network is restricted to, in the order in which its NIs name them. None if any NI
+// may use all CPTs.
 std::span<const std::uint16_t> cpts_of(const Net& net, std::array<std::uint16_t, kCptsMax>& room) {
   std::size_t count = 0;
   for (const Ni* ni : net.nis) {

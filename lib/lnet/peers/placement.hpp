@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which shard becomes the home of a new peer NI. Asked once, when the peer NI is made; the answer
-// is stored with it. Checked against lustre-release lnet/lnet/api-ni.c: lnet_cpt_of_nid_locked().
+// The choice of the home shard of a new peer NI, made when the peer NI is made and stored with it.
+// Checked against lustre-release lnet/lnet/api-ni.c: lnet_cpt_of_nid_locked().
 #pragma once
 
 #include <array>
@@ -23,38 +23,38 @@ struct HomePlace {
   friend bool operator==(const HomePlace&, const HomePlace&) = default;
 };
 
-// The coordinator's: one caller.
+// Used by the coordinator alone.
 class Placement {
  public:
   virtual ~Placement() = default;
   [[nodiscard]] virtual HomePlace choose(const Nid& nid, const LocalView& local) = 0;
-  // A peer NI that lived there is gone.
+  // A peer NI of that home has been removed.
   virtual void leave(HomePlace place) = 0;
-  // The CPT that choose() would find. Absent: that depends on who lives where by then.
+  // The CPT that choose() would return. Absent: it depends on the load by then.
   [[nodiscard]] virtual std::optional<std::uint16_t> foresee(const Nid& /*nid*/,
                                                              const LocalView& /*local*/) const {
     return std::nullopt;
   }
 };
 
-// How a CPT is found. In it the shard takes the peer NI that is home to the fewest, of those that
+// The rule for the CPT. Within it, the home is the shard with the fewest peer NIs, among those that
 // serve the NID's network if there are any.
 enum class PlacementRule : std::uint8_t {
-  kV217,  // as the releases of Lustre do it: CptHashRelease
+  kV217,  // as the releases of Lustre: CptHashRelease
   kV216,
   kV215,
   kV212,
-  kBalanced,  // ours: the CPT whose shards are home to the fewest
+  kBalanced,  // ours: the CPT whose shards have the fewest peer NIs
 };
 inline constexpr auto kPlacementRuleNames = std::to_array<std::string_view>(
     {"lustre-2.17", "lustre-2.16", "lustre-2.15", "lustre-2.12", "balanced"});
-// "" of what is none.
+// "" for an invalid value.
 [[nodiscard]] constexpr std::string_view name_of(PlacementRule rule) {
   const auto number = static_cast<std::size_t>(rule);
   return number < kPlacementRuleNames.size() ? kPlacementRuleNames[number] : std::string_view{};
 }
 
-// One list of shards for each CPT, none of them empty.
+// The shards of each CPT, at least one.
 using ShardsOfCpts = std::vector<std::vector<ShardId>>;
 
 class LoadedPlacement : public Placement {
@@ -66,12 +66,12 @@ class LoadedPlacement : public Placement {
 
  protected:
   explicit LoadedPlacement(ShardsOfCpts shards_of_cpt);
-  // That of a NID on a network of ours, or on none.
+  // The CPT of a NID on a network of this node, or on another one (null).
   [[nodiscard]] std::uint16_t cpt_on(const Net* net, const Nid& nid) const;
-  // One of the CPTs that a network is restricted to, or if it names none of all.
+  // One of the CPTs that a network is restricted to; without a restriction, one of all.
   [[nodiscard]] virtual std::uint16_t cpt_of(const Nid& nid,
                                              std::span<const std::uint16_t> allowed) const = 0;
-  // Peer NIs for each of its shards, times a constant.
+  // Peer NIs on each of its shards, times a constant.
   [[nodiscard]] std::uint64_t load_of_cpt(std::uint16_t cpt) const;
 
  private:
@@ -79,7 +79,7 @@ class LoadedPlacement : public Placement {
   std::array<std::uint32_t, kShardsMax> loads_{};
 };
 
-// The kernel's CPT of the NID: known before the peer is, and the same after a restart.
+// The kernel's CPT of the NID: known before the peer exists, and the same after a restart.
 class HashPlacement final : public LoadedPlacement {
  public:
   HashPlacement(CptHash hash, ShardsOfCpts shards_of_cpt);
@@ -92,8 +92,8 @@ class HashPlacement final : public LoadedPlacement {
   const CptHash hash_;
 };
 
-// Whatever the NIDs look like, no CPT has more than one peer NI more than another, until some
-// leave. Of CPTs that have as many the kernel's hash picks one.
+// For any NIDs, the numbers of peer NIs of two CPTs differ by at most one, until some are removed.
+// Among CPTs with equal numbers the kernel's hash chooses.
 class BalancedPlacement final : public LoadedPlacement {
  public:
   explicit BalancedPlacement(const ShardsOfCpts& shards_of_cpt);

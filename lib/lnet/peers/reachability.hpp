@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether LNDs can connect peer NIs. The shard whose LND finds out counts the change and tells the
-// admin thread of it.
+// Whether LNDs can connect peer NIs. The shard whose LND reports a change counts it and tells the
+// admin thread.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace plnet::lnet {
   X(kUntold, "untold", "changes", kCount, "not logged by name: too many at a time")
 PLNET_COUNTERS(LnetReach, PLNET_LNET_REACH);
 
-// A view for all shards. Any of them may write: our NIs have their LNDs on different ones.
+// A view for all shards. Any shard may write, since the LNDs of our NIs lie on different ones.
 class Reachability {
  public:
-  // Why no connection can be made. Absent: one can, or nobody has tried.
+  // The reason why no connection can be made. Absent: one can, or none was tried.
   [[nodiscard]] std::optional<Errc> trouble() const { return trouble_of(code_.get()); }
-  // Returns the former trouble.
+  // Returns the previous reason.
   std::optional<Errc> exchange(std::optional<Errc> trouble) {
     if (trouble == this->trouble()) return trouble;
     return trouble_of(code_.exchange(
@@ -46,18 +46,18 @@ class Reachability {
 
 struct PeerNews {
   Nid nid = Nid::any();
-  Nid ni = Nid::any();               // ours that found out
+  Nid ni = Nid::any();               // the NI of this node that reports it
   std::optional<Errc> trouble{};     // absent: it can be connected again
-  std::optional<Duration> silent{};  // since it was last heard; absent: it never was
-  bool forgotten = false;            // the node has no such peer NI any more
+  std::optional<Duration> silent{};  // time since its last message; absent: none has arrived
+  bool forgotten = false;            // the node has removed the peer NI
 };
 
-// One shard's. Peers that are lost within 100 ms and find no room are counted only.
+// The reports of one shard. Of more than fit within 100 ms, some are only counted.
 class ReachBook {
  public:
   static constexpr std::size_t kNewsMax = 256;
 
-  // It has `news.trouble` from now on.
+  // The peer NI has the state `news.trouble` from now on.
   void note(Reachability& of, const PeerNews& news) {
     using Id = LnetReach::Id;
     const std::optional<Errc> before = of.exchange(news.trouble);
@@ -66,14 +66,14 @@ class ReachBook {
     if (!news.trouble) counters_.add(Id::kFound);
     if (!news_.push(news)) counters_.add(Id::kUntold);
   }
-  // The peer NI is released, whatever its trouble.
+  // The peer NI is released, in any state.
   void forget(const Nid& nid, Reachability& of) {
     if (!of.exchange(std::nullopt)) return;
     counters_.add(LnetReach::Id::kForgotten);
     (void)news_.push({.nid = nid, .forgotten = true});
   }
 
-  // The admin thread.
+  // Called by the admin thread.
   [[nodiscard]] bool take(PeerNews& news) { return news_.pop(news); }
   [[nodiscard]] const Counters<LnetReach>& counters() const { return counters_; }
 

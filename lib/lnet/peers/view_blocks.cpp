@@ -7,7 +7,7 @@ namespace plnet::lnet {
 
 namespace {
 
-// Old views that may wait for readers: more of them would not come while a shard takes a turn.
+// Spare blocks for old views; during one turn of a shard not more than these are retired.
 std::size_t with_room_for_old(std::size_t peers) {
   return peers + std::min(std::max(peers / 4, std::size_t{4}), peers + 1);
 }
@@ -39,7 +39,7 @@ bool ViewBlocks::reserve(std::uint8_t& held, std::size_t nis) {
 
 bool ViewBlocks::exchange(std::uint8_t& held, std::size_t nis) {
   const std::uint8_t old = held;
-  cancel(old);  // so that it counts as one that could be had
+  cancel(old);  // so that its block counts as available
   if (reserve(held, nis)) return true;
   ++reserved_[old];
   return nis <= kViewSizes[old];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of peer views: blocks of four sizes, because nearly every peer has one or two interfaces
-// and a few have very many. A peer holds the right to a block of its size; beside these there are
-// some more, for old views that readers may still be looking at.
+// and a few have very many. A peer holds the right to a block of its size; spare blocks hold old
+// views that readers may still use.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace plnet::lnet {
 
 inline constexpr std::array<std::uint16_t, 4> kViewSizes{2, 8, 40, kNisMax};
 
-// Lies at the front of its arrays.
+// Lies in front of its arrays.
 struct ViewBlock : ListNode<> {
   Qsbr::Grace grace = 0;
   PeerView view;
@@ -31,22 +31,22 @@ class ViewBlocks {
  public:
   using Counts = std::array<std::size_t, kViewSizes.size()>;
 
-  // At most so many peers hold a block of each size. Allocates; start-up only.
+  // `peers`: the most peers that hold a block of each size. Allocates; start-up only.
   ViewBlocks(const Counts& peers, Qsbr& qsbr);
 
-  // The right to a block with room for so many interfaces, instead of the one held; false if no
-  // such block is left, and the one held stays. Never fails when fewer are wanted.
+  // Exchanges the right `held` for one to a block with room for `nis` interfaces. False: no such
+  // block is left, and the right stays. Never fails for fewer interfaces.
   [[nodiscard]] bool exchange(std::uint8_t& held, std::size_t nis);
   [[nodiscard]] bool reserve(std::uint8_t& held, std::size_t nis);
-  // exchange() would say so.
+  // The result that exchange() would have.
   [[nodiscard]] bool may_exchange(std::uint8_t held, std::size_t nis) const;
   void cancel(std::uint8_t held) { --reserved_[held]; }
 
-  // A block for whoever holds the right to it; nullptr while readers keep too many old ones.
+  // A block for a holder of the right; nullptr while readers use too many old ones.
   [[nodiscard]] ViewBlock* take(std::uint8_t size_class);
-  // No reader finds it from now on.
+  // No reader finds the block from now on.
   void retire(ViewBlock* block);
-  // What no reader can hold any more goes back. Returns how many blocks did.
+  // Returns blocks that no reader can hold any more; the result is their number.
   std::size_t reclaim(std::size_t limit);
 
   [[nodiscard]] std::size_t retired() const { return retired_count_; }
