@@ -10,12 +10,13 @@ namespace plnet::lnet {
 
 namespace {
 
-// How soon to look again whether readers and homes have let go.
+// The interval of looks at readers and homes that have not released yet.
 constexpr Duration kLookAgain = std::chrono::milliseconds(1);
-// How often the messages that wait for a discovery are looked through.
+// The interval of looks at messages that wait for a discovery.
 constexpr Duration kWaitingInterval = std::chrono::seconds(1);
 
-// For room, or for its turn among the peers of a second. It is read from no further meanwhile.
+// The request can wait for room, or for its turn within the second. Its connection is not read
+// meanwhile.
 bool can_wait(Errc why) {
   return why == Errc::kAgain || why == Errc::kNoSpace;
 }
@@ -77,11 +78,11 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
   wanted_.reserve(wanted_max_);
   directory_.set_local(networks_.view());
   (void)ping_target_.set_discovery(parameters.discovery.get() != 0);
-  // 0@lo is there and answers before there is anything else, as in the kernel.
+  // 0@lo exists and answers before all else, as in the kernel.
   if (!ping_target_.set_interfaces({})) counters_.add(CoordinatorCounter::kTargetFailed);
 }
 
-// Parcels.
+// Parcels
 
 void Coordinator::answer(Parcel& parcel, Result<void> outcome) {
   parcel.outcome = outcome;
@@ -91,7 +92,7 @@ void Coordinator::answer(Parcel& parcel, Result<void> outcome) {
 void Coordinator::want_peer(Parcel& parcel, const WantedPeer& wanted) {
   counters_.add(CoordinatorCounter::kWanted);
   if (shut_) return answer(parcel, std::unexpected(Errc::kShutdown));
-  // Requests that wait are served first.
+  // Waiting requests are served first.
   const bool queues = !wanted_.empty() && wanted.demand != PeerDemand::kOwn &&
                       directory_.lookup(wanted.nid) == nullptr;
   const auto made =
@@ -137,7 +138,7 @@ void Coordinator::peer_ni_released(PeerNi& ni) {
   room_has_come_ = true;
 }
 
-// Time.
+// Time
 
 void Coordinator::release_nis() {
   networks_.step();
@@ -155,7 +156,7 @@ void Coordinator::release_nis() {
 
 void Coordinator::ni_released(Ni& ni) {
   std::erase(releasing_, &ni);
-  directory_.remove_local(ni);  // a shard may have recorded it when it was gone already
+  directory_.remove_local(ni);  // a shard may have recorded it after its removal
   networks_.released(ni);
 }
 
@@ -190,7 +191,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
     host_.wait_over(*parcel);
     ++done;
   }
-  // Also when a record has passed its last readers, which nobody reports.
+  // Time alone also makes room: a record passes its last readers without a notice.
   if (!wanted_.empty() && (room_has_come_ || done > 0 || now >= next_turn_)) {
     ask_again_for_peers();
     next_turn_ = now + kLookAgain;
@@ -213,7 +214,7 @@ Instant Coordinator::next_deadline(Instant now) {
   return next;
 }
 
-// Local NIs.
+// Local NIs
 
 void Coordinator::local_changed() {
   const LocalView& view = networks_.view();
@@ -259,7 +260,7 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
   return {};
 }
 
-// Peers and parameters.
+// Peers and parameters
 
 PeerResult<void> Coordinator::add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
                                        bool lock_primary) {
@@ -290,7 +291,7 @@ PeerResult<void> Coordinator::put_back_peer(const Nid& primary, const PeerFound&
   return done;
 }
 
-// Routes.
+// Routes
 
 void Coordinator::on_peer_gone(Peer& peer) {
   routes_.gateway_gone(record_of(peer));
@@ -301,11 +302,11 @@ void Coordinator::request_recovery_if_needed(const PeerNi& ni) {
   if (recovery_.lacks_health(ni)) request_recovery(ni.nid);
 }
 
-// What it says itself of its only one is taken for true until it says otherwise.
+// Trust a single-NI peer that reports itself down; do not ping it.
 void Coordinator::on_peer_ni_down(PeerNi& ni) {
   const PeerRecord& peer = PeerDirectory::peer_of(record_of(ni));
   if (peer.ni_count > 1) request_recovery_if_needed(ni);
-  // Of a gateway it is told when its routes are judged: else they would be taken again.
+  // A gateway gets its requests when its routes are judged; a request now would be removed again.
   if (peer.gateway_refs > 0) {
     mark_gateway_down(peer, routes_.view());
     return checks_.lost_some();
@@ -313,7 +314,7 @@ void Coordinator::on_peer_ni_down(PeerNi& ni) {
   host_.hop_lost();
 }
 
-// Health that has decided nothing until now may do so between several.
+// Health that mattered to no choice may do so among several NIs.
 void Coordinator::on_peer_ni_added(PeerNi& ni) {
   policies_.apply(ni);
   PeerDirectory::peer_of(record_of(ni)).nets.for_each([this](PeerNetRecord& net) {
@@ -325,7 +326,7 @@ void Coordinator::on_routes_published(const RouteView& view) {
   checks_.routes_published();
   policies_.gateways_changed();
   host_.publish_routes(view);
-  host_.hop_lost();  // some may have gone
+  host_.hop_lost();  // some routes may be gone
 }
 
 void Coordinator::on_gateway_moved(Peer& from, Peer& to) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a node that makes and changes what all shards read: local NIs, peers, and through
-// discovery what peers consist of. It has no thread: a shard of its own choice hosts it, hands it
-// parcels and events, and steps it once a turn. Nothing here blocks.
+// The part of a node that makes and changes the data that all shards read: local NIs, peers, and by
+// discovery the NIDs of peers. It has no thread: the shard that hosts it hands it parcels and
+// events, and steps it once a turn. Nothing here blocks.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@
 
 namespace plnet::lnet {
 
-// What the coordinator asks of the shard that hosts it. None of these calls back into it, but for
-// the two …_released(), which may come at once.
+// The calls of the coordinator to the shard that hosts it. They do not call back into it, except
+// …_released(), which may follow at once.
 class CoordinatorHost {
  public:
   virtual ~CoordinatorHost() = default;
-  // That shard's.
+  // The operations of that shard.
   [[nodiscard]] virtual DataOperations& data() = 0;
   // The parcel goes home; its outcome is set.
   virtual void wait_over(Parcel& parcel) = 0;
@@ -41,37 +41,37 @@ class CoordinatorHost {
   // No shard finds this NI any more: its Lnds are shut down, and when no message names it,
   // Coordinator::ni_released() is called.
   virtual void release_ni(Ni& ni) = 0;
-  // Pushes of others that wait are dropped, and those that come from now on: nobody will take one.
+  // Drops pushes of other nodes, waiting and future ones.
   virtual void end_pushes() = 0;
-  // The status of some peer NI has become down.
+  // A peer NI is down.
   virtual void hop_lost() {}
-  // On all shards together, as far as this one can see.
+  // The sum over all shards, as far as this shard can see.
   [[nodiscard]] virtual RoutedLoad routed_load() const { return {}; }
-  // Transports are asked for what they still have (Lnd::unsent_bytes()), unless they just are;
-  // later routed_load() tells.
+  // Asks transports for their unsent bytes (Lnd::unsent_bytes()), unless that is under way;
+  // routed_load() has the result later.
   virtual void count_unsent(Instant /*since*/) {}
-  // Every shard shall look at these fault rules from now on; null: there are none.
+  // Every shard uses these fault rules from now on; null: there are none.
   virtual void publish_faults(const FaultView* view) = 0;
   virtual void publish_routes(const RouteView& view) = 0;
   virtual void publish_access(const AccessView* view) = 0;
-  // Of this turn.
+  // The time of this turn.
   [[nodiscard]] virtual Instant now() const = 0;
 };
 
 struct CoordinatorLimits {
   unsigned shards = 1;  // of the node
   PeerLimits peers;
-  // Pings and pushes under way, and pushes of others being looked at: one slot each.
+  // Pings and pushes under way, and pushes of other nodes in use: one slot each.
   std::size_t exchanges = 64;
-  // Messages that wait until a peer can be made, for room or for their turn.
+  // Messages that wait for a new peer: for room, or for their turn.
   std::size_t waiting_for_peers = 1024;
-  // Next hops that are down and pinged at a time: whoever never routes needs none.
+  // Peer NIs that are pinged for recovery at a time. A node that never routes needs none.
   std::size_t recovering = PeerRecovery::kPeerNisMax;
-  // Of the node's standing, that nobody has read yet.
+  // Unread notes about the node's standing.
   std::size_t notes = 256;
-  // Of what fault rules draw.
+  // Seeds the draws of fault rules.
   std::uint64_t fault_seed = 1;
-  // Of where routes come in the list of their network: differs from node to node.
+  // Seeds the order of routes to a network: it differs from node to node.
   std::uint64_t route_seed = 1;
 };
 
@@ -91,12 +91,12 @@ class Coordinator final : private PeerDirectoryHooks,
                           private DiscoveryObserver,
                           private RoutesObserver {
  public:
-  // What `memory` must have.
+  // The size of `memory`.
   [[nodiscard]] static std::size_t memory_bytes(const CoordinatorLimits& limits) {
     return (PingTarget::kBuffers + 1 + limits.exchanges) * kPingSlotBytes;
   }
 
-  // Allocates; start-up only. All references outlive it. Portal 0 is to be lazy.
+  // Allocates; start-up only. All references outlive it. The caller makes portal 0 lazy.
   Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement& placement,
               Parameters& parameters, CoordinatorHost& host, PingMemory memory);
 
@@ -106,76 +106,78 @@ class Coordinator final : private PeerDirectoryHooks,
 
   // The rest is for the hosting shard.
 
-  // A shard has looked in vain for the peer NI of a NID that a message came from or goes to. It
-  // looks again when the parcel is back.
+  // A shard has found no peer NI for a NID that a message came from or goes to. It looks again when
+  // the parcel is back.
   void want_peer(Parcel& parcel, const WantedPeer& wanted);
-  // A message whose peer needs_discovery(). Back with an error: it fails with that. The interface
-  // is what the hosting shard has just found: a pointer from another shard's look-up may be stale.
+  // The peer of this message needs_discovery(). If the parcel returns with an error, the message
+  // fails with it. `ni` is from a lookup on the hosting shard: a pointer from another shard may be
+  // stale.
   void discover(Message& message, PeerNi& ni);
-  // A shard has refused to forward to this next hop, since it is down, or has found that it is not
-  // well: it is pinged until it is.
+  // A shard has refused to forward to this next hop because it is down, or has found it without
+  // full health: it is pinged until it has full health.
   void request_recovery(const Nid& hop) {
     if (!shut_) recovery_.add(hop, host_.now());
   }
-  // It may have less health than it could have.
+  // The peer NI may have lost health.
   void request_recovery_if_needed(const PeerNi& ni);
-  // Some peer NI has, and it was not said which.
+  // Some peer NI has lost health; the request did not say which.
   void request_all_recoveries() { recovery_.request_look_at_all(); }
   void peer_ni_released(PeerNi& ni);
   void ni_released(Ni& ni);
 
-  // A bounded piece of what there is to do; `budget` peers. Returns the work done.
+  // Does a bounded piece of work; `budget` peers. Returns the work done.
   unsigned step(Instant now, unsigned budget = 64);
-  // Of that only what makes room for more peers.
+  // Only the part that makes room for more peers.
   void reclaim(unsigned budget = 64) { (void)directory_.step(budget); }
   [[nodiscard]] Instant next_deadline(Instant now);
 
-  // Administration; each publishes what it changes before it returns.
+  // Administration; each call publishes its changes before it returns.
   [[nodiscard]] Outcome<Ni*> add_ni(const NiSetup& config);
   [[nodiscard]] Outcome<void> remove_ni(const Nid& nid);
-  // In the ping buffer; `push`: and to all peers at once. Until it is looked at the next time.
+  // Sets the status in the ping buffer; `push`: and sends it to all peers. Valid until the NI is
+  // judged again.
   void set_ni_status(Ni& ni, std::uint32_t status, bool push) {
     standing_.set_status(ni, status, push);
   }
-  // NIs that a ping has found alive (Ni::revived), what LNDs have told of theirs, and those whose
-  // health has come to an end.
+  // Looks at NIs that a ping has found alive (Ni::revived), that LNDs have reported on, or whose
+  // health has reached an end of its range.
   void tell_of_changed() {
     if (!shut_) standing_.look_at_nis(host_.now());
   }
   PeerResult<void> add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
                             bool lock_primary = false);
   PeerResult<void> delete_peer(const Nid& primary, const Nid& nid, bool force = false);
-  // These undo add_peer(): of one NID, or of all since the peer was found as it was.
+  // These undo add_peer(): for one NID, or for all, back to the peer that was found.
   PeerResult<void> withdraw_nid(const Nid& primary, const Nid& nid);
   [[nodiscard]] PeerFound found_peer(const Nid& primary) { return rules_.found(primary); }
   PeerResult<void> put_back_peer(const Nid& primary, const PeerFound& before);
-  // Errc as Routes::add() has it. kAgain: room is being made, try again soon.
+  // Errors of Routes::add(). kAgain: room is being made, try again soon.
   [[nodiscard]] Outcome<void> add_route(const RouteSetup& setup);
   [[nodiscard]] Outcome<void> delete_route(NetId net, const Nid& gateway);
-  // `lnetctl discover`: `force` pings and pushes even if all is known.
+  // `lnetctl discover`: `force` pings and pushes even a known peer.
   void discover(DiscoverRequest& request, bool force);
   void ping(PingRequest& request);
-  // With what else changes on that account: 7.7.
+  // Also changes the features in the ping buffer, and pushes that.
   void set_discovery(bool on);
-  // As at the start: at once. What a running node does: standing().
+  // The state at start, without delay. A running node uses standing().
   void set_routing(bool on, bool push) { standing_.set_routing(on, push, host_.now()); }
-  // Fault rules (faults/fault_table.hpp), for tests of what LNet does when things go wrong.
+  // Fault rules (faults/fault_table.hpp), for tests of LNet under faults.
   [[nodiscard]] Outcome<void> add_fault(const FaultSpec& spec);
   std::size_t remove_faults(FaultKind kind, const Nid& source, const Nid& destination);
   std::size_t remove_fault(const FaultSpec& spec);
   void reset_faults(FaultKind kind) { faults_.reset(kind, host_.now()); }
   [[nodiscard]] std::vector<FaultReport> faults(FaultKind kind) const { return faults_.list(kind); }
   [[nodiscard]] Outcome<void> fail_nid(const Nid& nid, std::uint32_t messages);
-  // Who may connect and for whom we forward (access/access_rule.hpp): these rules and no others.
+  // Replaces the rules about connections and forwarding (access/access_rule.hpp).
   void set_access(std::span<const AccessRule> rules);
   [[nodiscard]] std::vector<AccessReport> access() const { return access_.list(); }
-  // User-defined selection policies: these and no others. Peers follow in the next steps, until
-  // when policies().sweeping().
+  // Replaces the user-defined selection policies. The next steps apply them to peers, while
+  // policies().sweeping().
   void set_policies(std::span<const Udsp> policies) { policies_.set(policies, local()); }
-  // To all multi-rail peers, whatever they have acknowledged.
+  // Pushes to all multi-rail peers, regardless of their acknowledgements.
   void push_to_peers() { discovery_.push_to_all(true); }
 
-  // Nothing new begins; whoever waits is told. quiet(): all descriptors are back.
+  // Begins nothing new and ends all waits. quiet(): all descriptors are back.
   void shut_down();
   [[nodiscard]] bool quiet() const;
 
@@ -205,15 +207,15 @@ class Coordinator final : private PeerDirectoryHooks,
     return policies_.priority_of_peer_net(net);
   }
   void on_gateway_moved(Peer& from, Peer& to) override;
-  // Of the routes.
+  // RoutesObserver.
   void on_routes_published(const RouteView& view) override;
   void on_route_added(Route& route) override { checks_.route_added(route, host_.now()); }
   void on_gateway_added(PeerRecord& gateway) override {
     checks_.gateway_added(gateway, host_.now());
-    host_.hop_lost();  // it may begin as down
+    host_.hop_lost();  // the new route may be down
   }
   void on_gateway_removed(PeerRecord& gateway) override { checks_.gateway_removed(gateway); }
-  // Of discovery.
+  // DiscoveryObserver.
   void on_gateway_heard(Peer& gateway, const PingView& buffer) override {
     checks_.on_ping_reply(gateway, buffer);
     policies_.gateways_changed();
@@ -245,15 +247,15 @@ class Coordinator final : private PeerDirectoryHooks,
   SelectionPolicies policies_;
   GatewayChecks checks_;
   PushTarget push_target_;
-  PeerRecovery recovery_;  // its requests are in node_ping_'s lists: those go first
+  PeerRecovery recovery_;  // its requests are in lists of node_ping_, so it is destroyed after that
   NodePing node_ping_;
   NodeStanding standing_;
-  std::vector<Wanted> wanted_;  // in the order of asking; has its full capacity from the start
+  std::vector<Wanted> wanted_;  // in the order of requests; has its full capacity from the start
   const std::size_t wanted_max_;
-  std::vector<Ni*> removed_;  // to be released when readers have passed
+  std::vector<Ni*> removed_;  // to be released after readers have passed
   std::vector<Ni*> releasing_;
   bool room_has_come_ = false;
-  Instant next_turn_{};  // of those that wait for it
+  Instant next_turn_{};  // of requests that wait for their turn
   Instant next_look_{};
   bool shut_ = false;
 };

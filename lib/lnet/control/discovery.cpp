@@ -38,7 +38,7 @@ bool Discovery::up_to_date(const PeerDiscovery& state) const {
   return !state.peer->has(kNews) && is_up_to_date(state.peer->state.get()) && !needs_push(state);
 }
 
-// Who is where.
+// Peers by NID
 
 void Discovery::place(PeerDiscovery& state, DiscoveryPlace where, bool front) {
   const bool was_in = state.place != DiscoveryPlace::kNone;
@@ -85,8 +85,8 @@ void Discovery::wait_for(PeerRecord& peer, Message& message) {
   }
   PeerDiscovery& state = state_of(peer);
   state.peer = &peer;
-  // It asked while another message had the peer discovered, and that is done. Once more would make
-  // the other one ask again, and so on without end.
+  // The request came while a message had the peer discovered, and that has ended. Another discovery
+  // would make the message ask again, and so on for ever.
   if (up_to_date(state)) {
     message.outcome = {};
     return ended_.push_back(message);
@@ -109,10 +109,10 @@ void Discovery::check(PeerRecord& peer, const Nid& from, const Nid& target) {
   state.check_from = from;
   state.check_target = target;
   state.asked = state.answered = false;
-  // What went another way says nothing of this one, and a push that was not acknowledged until now
-  // is made again after the ping, which would wait for it else, or need another slot.
+  // An exchange by another path says nothing about this one. A push that is not acknowledged yet is
+  // repeated after the ping, which would wait for it or need another slot.
   abandon_all(state);
-  // It may have waited for those, or as one of many.
+  // It may have waited for these, or among many others.
   const bool waits =
       state.place == DiscoveryPlace::kWorking || state.place == DiscoveryPlace::kStarved;
   if (waits) place(state, DiscoveryPlace::kRequested);
@@ -160,7 +160,7 @@ void Discovery::push_to_all(bool force) {
   sweep_at_ = 0;
 }
 
-// Ends.
+// Ends
 
 void Discovery::end_parcels(PeerDiscovery& state, Result<void> outcome) {
   while (Parcel* parcel = state.parcels.pop_front()) {
@@ -205,7 +205,7 @@ void Discovery::complete(PeerDiscovery& state, Result<void> outcome) {
   place(state, DiscoveryPlace::kNone);
   peer.drop_state(kPeerDiscovering);
   state.retries = 0;
-  // The way of the ping was for the push that might follow it.
+  // The path of the ping was meant for the push that might follow.
   state.source = state.target = Nid::any();
   state.check_from = state.check_target = Nid::any();
   if (!outcome) {
@@ -225,7 +225,7 @@ void Discovery::peer_gone(PeerRecord& peer) {
   abandon(state.ping);
   abandon(state.push);
   drop_data(state);
-  // The NID may live on with another peer, or a new one: those who wait look again.
+  // The NID may belong to another peer now: waiting messages look it up again.
   end_parcels(state, {});
   resumed_.splice_back(state.waiters);
   state.incomplete = false;
@@ -264,7 +264,7 @@ void Discovery::shut_down() {
   }
 }
 
-// The state machine.
+// The state machine
 
 bool Discovery::has_work() {
   const bool wakes = !starved_.empty() && may_take(*starved_.front(), exchanges_.free_count());
@@ -320,8 +320,8 @@ Discovery::Step Discovery::examine(PeerDiscovery& state) {
 }
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_deletion(). The kernel makes the peer anew when it is
-// next needed; here it stays, as a new one would be, and what came with the news is taken as its
-// first answer.
+// next needed; here it stays, in the state of a new one, and the received data count as its first
+// answer.
 Discovery::Step Discovery::begin_anew(PeerDiscovery& state) {
   PeerRecord& peer = *state.peer;
   counters_.add(DiscoveryCounter::kDiscoveryLost);
@@ -353,15 +353,15 @@ Discovery::Step Discovery::push_failed(PeerDiscovery& state) {
   return why ? Step{Verdict::kAgain, {}} : Step{Verdict::kEnd, why};
 }
 
-// lustre-release lnet/lnet/peer.c: lnet_peer_discovered(). A peer that takes no pushes would never
-// get rid of one that was forced.
+// lustre-release lnet/lnet/peer.c: lnet_peer_discovered(). A peer that accepts no pushes would keep
+// a forced one for ever.
 Discovery::Step Discovery::discovered(PeerDiscovery& state) {
   PeerRecord& peer = *state.peer;
   if (!peer.multi_rail()) peer.drop_state(kPeerForcePush);
-  // What came by itself is no answer of whom a check asks.
+  // Unrequested data do not answer a check.
   if (state.is_check() && state.ping != nullptr) return {Verdict::kWait, {}};
-  // Another push is wanted while one is under way. Whoever were told now that all is well would ask
-  // again at once, and so on; the end of the push leads back here.
+  // Another push is requested while one is under way. A success reported now would cause the same
+  // request at once, and so on; the end of the push leads back here.
   if (peer.has(kPeerForcePush) && state.push != nullptr) return {Verdict::kWait, {}};
   peer.add_state(kPeerDiscovered);
   peer.drop_state(kPeerRediscover);

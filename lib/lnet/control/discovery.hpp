@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds out which interfaces peers have, and tells them ours: a state machine for each peer, driven
-// by the events of pings and pushes. The coordinator's; nothing here blocks or allocates.
-// Checked against lustre-release lnet/lnet/peer.c at v2_17_0: lnet_peer_discovery() and what it
-// calls.
+// Learns the interfaces of peers, and tells them ours: a state machine for each peer, driven by the
+// events of pings and pushes. Used by the coordinator; nothing here blocks or allocates. Checked
+// against lustre-release lnet/lnet/peer.c at v2_17_0: lnet_peer_discovery() and its callees.
 //
-// Where it departs from the kernel: a peer has one ping and one push under way, never two; replies
-// that are of no use are asked for again a limited number of times; the answer to a ping of a peer
-// that has gone is dropped.
+// Departures from the kernel: a peer has one ping and one push under way, never two; the number of
+// repeats after useless replies is bounded; an answer from a peer that has been removed is dropped.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +27,7 @@ class Discovery final : public EventHandler, public PushReader {
  public:
   // Useless replies in one discovery before it fails.
   static constexpr std::uint16_t kRetriesMax = 8;
-  // Rounds of discovery that one request may take: a NID may go from peer to peer.
+  // Rounds of discovery for one request: a NID may move from peer to peer.
   static constexpr std::uint32_t kRoundsMax = 8;
 
   struct Parts {
@@ -43,71 +41,69 @@ class Discovery final : public EventHandler, public PushReader {
   };
   // Allocates the state of all peers; start-up only.
   explicit Discovery(const Parts& parts);
-  // Takes lists apart; whoever waits has been told before, by shut_down().
+  // Empties lists; shut_down() has ended all waits before.
   ~Discovery() override;
   Discovery(const Discovery&) = delete;
   Discovery& operator=(const Discovery&) = delete;
 
-  // The message comes back through pop_ended() when the peer is up to date, or with what went
-  // wrong.
+  // The message returns by pop_ended() when the peer is up to date, or with the error.
   void wait_for(PeerRecord& peer, Message& message);
   void discover(DiscoverRequest& request);
-  // Messages that nobody wants any more end with kCancelled, those that were made before then with
-  // kTimedOut: a peer that has gone may be asked by a ping, then by a push, and many such may be
-  // before it. Whom the question may not have reached is asked again, and so is who could not be
-  // asked for want of a message record.
+  // Ends messages without a user with kCancelled, and messages made before `before` with kTimedOut:
+  // a silent peer is pinged and then pushed to, and many such peers may be in front of it. Repeats
+  // questions that may not have arrived, and those that found no message record.
   void serve_waiting(Instant before);
-  // There is something for serve_waiting() to do.
+  // serve_waiting() has work.
   [[nodiscard]] bool waiting() const { return parked_ > 0 || !working_.empty() || !short_.empty(); }
-  // It has taken this buffer of ours, or a later one.
+  // The peer has acknowledged this buffer of ours, or a later one.
   [[nodiscard]] bool has_acknowledged(const PeerRecord& peer, std::uint32_t sequence) const {
     const PeerDiscovery& state = states_[peer.number];
     return state.peer == &peer && state.acked_sequence >= sequence;
   }
-  // Forgets what it knows of its NIDs; with `force` pings and pushes whatever it knows.
+  // Discards the known NIDs of the peer; with `force` pings and pushes in any case.
   static void make_stale(PeerRecord& peer, bool force);
-  // Of a gateway: anew, and from this NID of ours to this one of its.
+  // For a gateway: discovers it again, from this NID of ours to this NID of the gateway.
   void check(PeerRecord& peer, const Nid& from, const Nid& target);
-  // There are so many of them to check.
+  // The number of gateways to check.
   void gateways_are(std::size_t count) { gateways_ = count; }
-  // Ends a discovery whose answer is not waited for any longer.
+  // Ends a discovery whose answer is too late.
   void give_up(PeerRecord& peer, Result<void> why);
-  // It was not asked yet, or has answered and was not told yet: others come before it.
+  // The peer was not asked yet, or has answered and waits behind other peers.
   [[nodiscard]] bool waits_for_turn(const PeerRecord& peer) const;
-  // The ping of its last check was sent: how that ended is what its target has to do with.
+  // The ping of its last check was sent, so the result says something about its target.
   [[nodiscard]] bool was_asked(const PeerRecord& peer) const { return states_[peer.number].asked; }
-  // It has answered that: what the check waits for yet is a push of ours.
+  // It has answered; the check only waits for a push of ours.
   [[nodiscard]] bool has_answered(const PeerRecord& peer) const {
     return states_[peer.number].answered;
   }
-  // A check of this interface of its that was given up is with the LND yet.
+  // The LND still has a check of this interface that was given up.
   [[nodiscard]] bool has_left_check(const PeerRecord& peer, const Nid& target) const {
     return exchanges_.has_left(&states_[peer.number], target);
   }
-  // False: was queued already.
+  // False: it was queued already.
   bool queue(PeerRecord& peer);
-  // To all multi-rail peers that have not acknowledged what we are now; `force`: to all of them,
-  // unless discovery is off. In bounded pieces, by step().
+  // Pushes to all multi-rail peers that have not acknowledged the present buffer; `force`: to all
+  // of them, unless discovery is off. In bounded pieces, by step().
   void push_to_all(bool force);
 
-  // A network by which the peer was reached has gone: what was asked by it is asked anew.
+  // A network that reached the peer has been removed: pings and pushes by it are repeated.
   void way_lost(PeerRecord& peer);
 
-  // From the directory.
+  // Called by the directory.
   void peer_gone(PeerRecord& peer);
   void peer_ni_released();
 
-  // Looks at so many peers at most. Returns the work done.
+  // Looks at `budget` peers at most. Returns the work done.
   unsigned step(unsigned budget);
   [[nodiscard]] bool has_work();
-  // The next message that has waited long enough, its outcome set; nullptr: none.
+  // The next message whose wait is over, with its outcome; nullptr: none.
   [[nodiscard]] Parcel* pop_ended() { return ended_.pop_front(); }
-  // All waiting ends with kShutdown; nothing new is sent.
+  // Ends all waits with kShutdown; sends nothing more.
   void shut_down();
-  // No descriptor of a ping or a push is out.
+  // No descriptor of a ping or push is in use.
   [[nodiscard]] bool quiet() const { return out_ == 0; }
 
-  // The largest buffer heard of: what the push target should hold.
+  // The largest buffer seen: the push target should have this size.
   [[nodiscard]] std::uint32_t wanted_push_bytes() const { return wanted_push_bytes_; }
   [[nodiscard]] const DiscoveryCounters& counters() const { return counters_; }
 
@@ -115,7 +111,7 @@ class Discovery final : public EventHandler, public PushReader {
   void on_push(const Event& event, std::span<const std::byte> bytes) override;
 
  private:
-  // What looking at a peer led to.
+  // The result of a look at a peer.
   enum class Verdict : std::uint8_t { kAgain, kWait, kEnd, kGone };
   struct Step {
     Verdict verdict = Verdict::kWait;
@@ -128,7 +124,7 @@ class Discovery final : public EventHandler, public PushReader {
   [[nodiscard]] bool up_to_date(const PeerDiscovery& state) const;
 
   void place(PeerDiscovery& state, DiscoveryPlace where, bool front = false);
-  // The peer has something new: it is looked at next.
+  // The peer has news: it is looked at next.
   void attend(PeerDiscovery& state, bool front);
   void look_at(PeerDiscovery& state);
   [[nodiscard]] Step examine(PeerDiscovery& state);
@@ -147,7 +143,7 @@ class Discovery final : public EventHandler, public PushReader {
   [[nodiscard]] Step send_push(PeerDiscovery& state);
   [[nodiscard]] Step discovered(PeerDiscovery& state);
 
-  // What comes in: discovery_data.cpp
+  // Received data: discovery_data.cpp
   [[nodiscard]] Step merge(PeerDiscovery& state, const PingView& buffer);
   [[nodiscard]] Step merge_by_primary(PeerDiscovery& state, const PingView& buffer,
                                       const Nid& primary);
@@ -164,11 +160,11 @@ class Discovery final : public EventHandler, public PushReader {
   void keep_push(PeerDiscovery& state, const PingView& buffer, std::span<const std::byte> bytes);
   void fail_ping(PeerDiscovery& state, Result<void> why);
 
-  // It has a slot if so many are free.
+  // The peer may take a slot if this many are free.
   [[nodiscard]] bool may_take(const PeerDiscovery& state, std::size_t free) const;
-  // As many as there are slots for look whether they have one.
+  // As many peers as there are free slots try to take one.
   void wake_starved();
-  // To ask with. Without one the peer waits its turn.
+  // A slot for a ping or push; null: the peer waits its turn.
   [[nodiscard]] PingExchange* slot_to_send(PeerDiscovery& state, ExchangeKind kind);
   [[nodiscard]] static std::uint32_t losses_of(const PeerRecord& peer);
   void ask_again_if_lost(PeerDiscovery& state);
@@ -193,11 +189,11 @@ class Discovery final : public EventHandler, public PushReader {
   IntrusiveList<PeerDiscovery> starved_;
   IntrusiveList<PeerDiscovery> short_;
   IntrusiveList<Parcel> ended_;
-  std::size_t parked_ = 0;                  // messages with peers
-  IntrusiveList<DiscoverRequest> resumed_;  // to be looked at by step()
-  std::uint32_t sweep_at_ = UINT32_MAX;     // next peer to push to, if it must be
+  std::size_t parked_ = 0;                  // messages that wait for peers
+  IntrusiveList<DiscoverRequest> resumed_;  // step() looks at them
+  std::uint32_t sweep_at_ = UINT32_MAX;     // the next peer to push to, if needed
   bool sweep_force_ = false;
-  bool incomplete_ = false;  // of some peer
+  bool incomplete_ = false;  // the data of some peer
   bool shut_ = false;
   std::size_t gateways_ = 0;
   std::uint32_t out_ = 0;

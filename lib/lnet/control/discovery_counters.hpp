@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What discovery counts.
+// The counters of discovery.
 #pragma once
 
 #include "lib/base/counters.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Discovery, the receiving half: replies, acknowledgements, pushes of others, and what they say
-// merged into peers. lustre-release lnet/lnet/peer.c: lnet_discovery_event_handler(),
+// The receiving half of discovery: replies, acknowledgements, pushes of other nodes, and the merge
+// of their data into peers. lustre-release lnet/lnet/peer.c: lnet_discovery_event_handler(),
 // lnet_peer_push_event(), lnet_peer_data_present(), lnet_peer_set_primary_data().
 #include <algorithm>
 #include <cstring>
@@ -22,7 +22,7 @@ std::uint32_t interfaces_max(const Parameters& parameters) {
 
 }  // namespace
 
-// Events of our own pings and pushes.
+// Events of our pings and pushes
 
 void Discovery::on_event(const Event& event) {
   PingExchange& exchange = *static_cast<PingExchange*>(event.user);
@@ -52,7 +52,7 @@ void Discovery::fail_ping(PeerDiscovery& state, Result<void> why) {
 
 void Discovery::ping_event(PingExchange& exchange, const Event& event) {
   auto& state = *static_cast<PeerDiscovery*>(exchange.owner);
-  // What was received is held on to as data; the descriptor may still have an event to come.
+  // The received data are kept; the descriptor may still have an event to come.
   const bool open = state.ping == &exchange && state.peer->has(kPeerPingSent);
   if (!open) return;
   if (event.kind == EventKind::kReply) {
@@ -83,7 +83,7 @@ void Discovery::push_event(PingExchange& exchange, const Event& event) {
   }
   state.acked_sequence = exchange.sequence;
   counters_.add(DiscoveryCounter::kPushesAcked);
-  // A SEND may still come; it has nothing to say.
+  // A SEND event may still come and is ignored.
   state.push = nullptr;
   exchange.owner = nullptr;
   exchange.held = false;
@@ -123,15 +123,15 @@ void Discovery::reply_event(PeerDiscovery& state, PingExchange& exchange, const 
 }
 
 void Discovery::store_multi_rail(PeerRecord& peer) {
-  // What configuration says stays; with discovery off at either end nobody is multi-rail.
+  // Configured values stay; with discovery off at either end no peer is multi-rail.
   if (peer.has(kPeerMultiRail | kPeerConfigured | kPeerNoDiscovery)) return;
   if (parameters_.discovery.get() != 0) PeerRules::become_multi_rail(peer);
 }
 
 void Discovery::store_reply_features(PeerRecord& peer, const PingView& buffer) {
   if (!buffer.has(kPingDiscovery) || parameters_.discovery.get() == 0) {
-    // It had discovery on, or is taken for multi-rail although nobody said so: forget it, and begin
-    // anew.
+    // The peer had discovery on, or counts as multi-rail without its own report: discard that, and
+    // begin anew.
     if (!peer.has(kPeerConfigured | kPeerNoDiscovery) && peer.has(kPeerDiscovered | kPeerMultiRail))
       peer.add_state(kPeerMarkDeletion);
     peer.add_state(kPeerNoDiscovery);
@@ -144,11 +144,12 @@ void Discovery::store_reply_features(PeerRecord& peer, const PingView& buffer) {
   peer.drop_state(kPeerMultiRail);
 }
 
-// Pushes of others.
+// Pushes of other nodes
 
 void Discovery::store_push_features(PeerRecord& peer, const PingView& buffer) {
   if (!buffer.has(kPingDiscovery)) {
-    // The kernel forgets a configured peer here, though not on account of a reply. We do neither.
+    // The kernel forgets a configured peer here, though not because of a reply. Here it stays in
+    // both cases.
     if (!peer.has(kPeerNoDiscovery | kPeerDiscovering | kPeerConfigured) &&
         peer.is(kPeerDiscovered))
       peer.add_state(kPeerMarkDeletion);
@@ -159,7 +160,7 @@ void Discovery::store_push_features(PeerRecord& peer, const PingView& buffer) {
   store_multi_rail(peer);
 }
 
-// Its own node brings it, or a gateway from another network.
+// The push comes from its own node, or from a gateway on another network.
 bool Discovery::speaks_for(const Nid& sender, const PeerRecord& peer, const Nid& source) const {
   if (sender.is_any() || sender == source) return true;
   const PeerRecord* const by = directory_.peer_of(sender);
@@ -213,7 +214,7 @@ void Discovery::keep_push(PeerDiscovery& state, const PingView& buffer,
   const std::size_t length = std::min(buffer.total_bytes(), bytes.size());
   PLNET_CHECK(length <= kPingSlotBytes, "a slot holds every push");
   if (peer.is(kPeerDataPresent)) {
-    // A race with a ping or an earlier push: the newer one counts.
+    // A race with a ping or an earlier push: the newer data count.
     const auto there = PingView::parse(state.data->received(), interfaces_max(parameters_));
     if (there && buffer.sequence() <= there->sequence()) return;
   } else {
@@ -228,20 +229,20 @@ void Discovery::keep_push(PeerDiscovery& state, const PingView& buffer,
   state.data->length = static_cast<std::uint32_t>(length);
 }
 
-// Merging.
+// Merging
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_data_present()
 Discovery::Step Discovery::process_data(PeerDiscovery& state) {
   PeerRecord& peer = *state.peer;
   PingExchange& data = *state.data;
-  state.data = nullptr;  // still held, so that it stays as it is until the end
+  state.data = nullptr;  // still held, so that its contents stay until the end
   data.owner = nullptr;
   peer.drop_state(kPeerDataPresent);
   peer.add_state(kPeerNidsUpToDate);
   const auto buffer = PingView::parse(data.received(), interfaces_max(parameters_));
   const auto primary = buffer ? buffer->primary() : std::nullopt;
   Step step{Verdict::kAgain, {}};
-  // 0@lo, a wildcard or a NID with odd bytes names nobody.
+  // 0@lo, a wildcard or a malformed NID names no node.
   if (primary && !primary->is_any() && primary->is_well_formed() && !primary->is_loopback())
     step = merge_by_primary(state, *buffer, *primary);
   directory_.commit();
@@ -276,7 +277,7 @@ Discovery::Step Discovery::merge_by_primary(PeerDiscovery& state, const PingView
   PeerRecord& peer = *state.peer;
   PeerFlags flags = kPeerDiscovered;
   if (buffer.has(kPingMultiRail)) flags |= kPeerMultiRail;
-  // Place for a primary NID that the upper layer asks for (lp_merge_primary_nid).
+  // Place for a primary NID that the upper layer requests (lp_merge_primary_nid).
   const bool same = peer.primary == primary;
   const bool ours_is_listed = discovery_is_off(peer, parameters_) && lists_primary(peer, buffer);
   if (!peer.primary.is_loopback() && (same || ours_is_listed)) {
@@ -292,7 +293,7 @@ Discovery::Step Discovery::merge_by_primary(PeerDiscovery& state, const PingView
   const auto renamed = rules_.set_primary(peer, primary, flags);
   if (!renamed) {
     const PeerError why = renamed.error();
-    // Later, or not at all for want of room: the rest is merged all the same.
+    // The primary NID is set later, or not at all without room: the rest is merged now.
     if (why == PeerError::kAgain || why == PeerError::kNoMemory) return merge(state, buffer);
     return {Verdict::kEnd, std::unexpected(info_of(why).code)};
   }
@@ -306,8 +307,8 @@ Discovery::Step Discovery::merge(PeerDiscovery& state, const PingView& buffer) {
   return {Verdict::kAgain, {}};
 }
 
-// The primary NID that was told belongs to another peer: that one takes the data, and as a rule the
-// interface through which it came.
+// The reported primary NID belongs to another peer: that peer takes the data, and usually the
+// interface that they came by.
 Discovery::Step Discovery::hand_over(PeerDiscovery& state, PeerRecord& to, const PingView& buffer) {
   PeerRecord& from = *state.peer;
   PeerDiscovery& owner = state_of(to);
@@ -341,7 +342,7 @@ Discovery::Step Discovery::hand_over(PeerDiscovery& state, PeerRecord& to, const
   to.drop_state(kPeerForcePing);
   to.add_state(kPeerNidsUpToDate);
   Step step{Verdict::kAgain, {}};
-  if (!newer_is_there) step = merge(owner, buffer);  // else its own turn merges that
+  if (!newer_is_there) step = merge(owner, buffer);  // else the next turn of that peer merges it
   if (state.peer != nullptr && owner.peer != nullptr) observer_.on_handed_over(from, to);
   return step;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Discovery, the asking half: pings and pushes of ours, and the slots that they take.
+// The sending half of discovery: our pings and pushes, and their slots.
 #include <algorithm>
 #include <cstring>
 
@@ -9,14 +9,14 @@ namespace plnet::lnet {
 
 namespace {
 
-// A check takes one, and where it was given up its LND may have another one yet.
+// A check uses one slot, and an LND may still have an earlier one that was given up.
 constexpr std::size_t kSlotsOfGateway = 2;
 
 }  // namespace
 
-// Of all slots some stay free for others: for pushes that are sent to us, and for checks of
-// gateways. What goes to a peer that does not answer has its slot for as long as a transaction may
-// take, and routes cannot wait for a hundred clients without power, nor for each other.
+// Some slots stay free for others: for pushes to this node, and for checks of gateways. A slot for
+// a silent peer is used for as long as a transaction may take, and routes must not wait for a
+// hundred clients without power, nor for each other.
 bool Discovery::may_take(const PeerDiscovery& state, std::size_t free) const {
   const std::size_t slots = exchanges_.capacity();
   const std::size_t for_heard = std::max(slots / 8, std::size_t{1});
@@ -25,15 +25,15 @@ bool Discovery::may_take(const PeerDiscovery& state, std::size_t free) const {
   return free > for_heard + for_checks - std::min(for_checks, exchanges_.checks());
 }
 
-// Others give slots back, too: pings of people and of recovery, which know nothing of who waits.
+// Pings of users and of recovery free slots, too, and do not know the waiting peers.
 void Discovery::wake_starved() {
   std::size_t free = exchanges_.free_count();
   for (; !starved_.empty() && may_take(*starved_.front(), free); --free)
     place(*starved_.front(), DiscoveryPlace::kRequested);
 }
 
-// Of a peer behind a gateway there are none: it is the gateway that is lost, and the timeout ends
-// it.
+// Behind a gateway there are none: a lost connection is that of the gateway, and the timeout ends
+// the exchange.
 std::uint32_t Discovery::losses_of(const PeerRecord& peer) {
   std::uint32_t sum = 0;
   for (const PeerNi* const ni : peer.seen().nis)
@@ -41,9 +41,8 @@ std::uint32_t Discovery::losses_of(const PeerRecord& peer) {
   return sum;
 }
 
-// Sent over a connection that has ended, or to a node that has restarted: there may be no answer,
-// and all who wait for the peer would wait for that until the transaction timeout, as in the
-// kernel.
+// The connection of the exchange has ended, or the node has restarted: there may be no answer, and
+// all messages for the peer would wait until the transaction timeout, as in the kernel.
 void Discovery::ask_again_if_lost(PeerDiscovery& state) {
   const PingExchange* const sent = state.ping != nullptr ? state.ping : state.push;
   if (sent == nullptr || sent->losses == losses_of(*state.peer)) return;
@@ -69,7 +68,7 @@ void Discovery::ask_again(PeerDiscovery& state) {
   attend(state, false);
 }
 
-// Its events find nobody from now on.
+// Its events find no owner from now on.
 void Discovery::abandon(PingExchange*& exchange) {
   if (exchange == nullptr) return;
   PingExchange& left = *exchange;
@@ -78,13 +77,13 @@ void Discovery::abandon(PingExchange*& exchange) {
   left.owner = nullptr;
   left.held = false;
   if (left.linked && !left.md.is_none()) {
-    (void)operations_.unlink(left.md);  // may end it inside the call
+    (void)operations_.unlink(left.md);  // the unlink may end it inside the call
   } else {
     exchanges_.release(left);
   }
 }
 
-// And how they ended, if somebody was to be told yet.
+// Keeps the results that were not reported yet.
 void Discovery::abandon_all(PeerDiscovery& state) {
   abandon(state.ping);
   abandon(state.push);
@@ -96,7 +95,7 @@ void Discovery::drop_data(PeerDiscovery& state) {
   if (state.data == nullptr) return;
   PingExchange& data = *state.data;
   state.data = nullptr;
-  data.owner = nullptr;  // its descriptor may have an event to come
+  data.owner = nullptr;  // its descriptor may still have an event to come
   data.held = false;
   exchanges_.release(data);
 }
@@ -110,7 +109,7 @@ PingExchange* Discovery::slot_to_send(PeerDiscovery& state, ExchangeKind kind) {
   return nullptr;
 }
 
-// This node has too much to send just now: that says nothing of the peer, and a gateway must not go
+// This node has too many messages just now: that is no fault of the peer, and a gateway must not go
 // down for it.
 Discovery::Step Discovery::wait_for_record(PeerDiscovery& state, std::uint32_t to_send) {
   counters_.add(DiscoveryCounter::kShort);
@@ -121,7 +120,7 @@ Discovery::Step Discovery::wait_for_record(PeerDiscovery& state, std::uint32_t t
 
 Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
   PeerRecord& peer = *state.peer;
-  if (state.ping != nullptr) return {Verdict::kWait, {}};  // its answer is as good
+  if (state.ping != nullptr) return {Verdict::kWait, {}};  // its answer will do
   PingExchange* ping = slot_to_send(state, ExchangeKind::kPing);
   if (ping == nullptr) return {Verdict::kWait, {}};
   ping->fragment.length =
@@ -167,7 +166,7 @@ Discovery::Step Discovery::send_push(PeerDiscovery& state) {
   if (state.push != nullptr) return {Verdict::kWait, {}};
   PingExchange* push = slot_to_send(state, ExchangeKind::kPush);
   if (push == nullptr) return {Verdict::kWait, {}};
-  // A copy: what is pushed is the buffer that its sequence number names, whatever changes.
+  // A copy: the pushed buffer is the one of its sequence number, regardless of later changes.
   const auto ours = ping_target_.bytes();
   PLNET_CHECK(ours.size() <= push->room.size(), "a slot holds every ping buffer");
   if (!ours.empty()) std::memcpy(push->room.data(), ours.data(), ours.size());
@@ -193,7 +192,7 @@ Discovery::Step Discovery::send_push(PeerDiscovery& state) {
   state.push = push;
   const Nid target = state.target.is_any() ? peer.primary : state.target;
   const Nid from = state.source;
-  // The way of the ping is for the push that follows it, not for later ones.
+  // The path of the ping is for the push after it, not for later ones.
   state.source = state.target = Nid::any();
   const auto sent = operations_.put(push->md, {.target = {target, kLustrePid},
                                                .from = from,

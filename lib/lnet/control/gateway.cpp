@@ -12,7 +12,7 @@ Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn) {
   const auto primary = std::ranges::find(there, peer.primary, &PeerNi::nid);
   const auto first = primary == there.end() ? std::uint32_t{0}
                                             : static_cast<std::uint32_t>(primary - there.begin());
-  if (turn.asked >= count) {  // all have been asked: once more, by another one of ours
+  if (turn.asked >= count) {  // all were asked: a second round, from another NI of ours
     turn.asked = 0;
     ++turn.by;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of one gateway, and whom of its interfaces to ask next. The coordinator's.
+// The state of one gateway's checks, and the choice of the interface to ask next. Used by the
+// coordinator.
 #pragma once
 
 #include <algorithm>
@@ -15,34 +16,35 @@
 
 namespace plnet::lnet {
 
-// Of one gateway, as others may look at it.
+// The state of one gateway; reports read it.
 struct Gateway {
   static constexpr Instant kNotDoubted = Instant::max();
 
-  // What is between us and it on one network.
+  // The state on one network that this node shares with the gateway.
   struct Turn {
     NetId net = 0;
     Instant next{};
-    // Which of its interfaces there is asked, and by which of ours: as long as there are answers
-    // the same, else others.
+    // The index of the gateway's interface that is asked, and of ours that asks: unchanged while
+    // there are answers, else the next ones.
     std::uint32_t asked = 0;
     std::uint32_t by = 0;
-    RouteCause why = RouteCause::kNone;  // its last check failed, and none of it is up since
+    RouteCause why =
+        RouteCause::kNone;  // its last check failed, and no interface there is up since
   };
 
   PeerRecord* peer = nullptr;
-  std::uint64_t order = 0;  // of coming
+  std::uint64_t order = 0;  // in which gateways were added
   bool checking = false;
-  bool known = false;      // has answered at least once
+  bool known = false;      // has answered once
   bool was_down = false;   // as a whole, and has not answered since
-  bool answered = false;   // a check of ours, and its routes were not judged since
-  bool dirty = true;       // something that its routes depend on has changed
-  std::uint32_t news = 0;  // what (GatewayNews)
-  NetId net = 0;           // checked last (lp_disc_net_id)
+  bool answered = false;   // a check, and its routes were not judged since
+  bool dirty = true;       // its routes must be judged again
+  std::uint32_t news = 0;  // the reason (GatewayNews)
+  NetId net = 0;           // of the last check (lp_disc_net_id)
   Nid target;              // the interface that was asked
   Instant deadline{};      // of the check under way
-  Instant checked{};       // when the last one ended
-  // One of its interfaces has become silent, and another one is asked what is the matter.
+  Instant checked{};       // end of the last check
+  // One of its interfaces is silent, and another one is being asked.
   Instant doubted = kNotDoubted;
   RouteCause why_dead = RouteCause::kUnchecked;
   std::vector<Turn> turns;
@@ -58,14 +60,14 @@ struct Gateway {
   }
 };
 
-// Whom a check asks: the primary NID first if it is on that network, then the others; one that is
-// said to be up, if any is. The peer has some there.
+// The interface that a check asks: the primary NID first if it is on that network, then the others;
+// one that counts as up, if any does. The peer has interfaces there.
 [[nodiscard]] Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn);
-// And by which of ours: those that work first.
+// The interface of ours that asks: working ones first.
 [[nodiscard]] Nid who_asks(std::span<Ni* const> ours, Gateway::Turn& turn);
-// A check of it had no answer, and nothing has come from it since.
+// A check of the interface had no answer, and no message has come from it since.
 [[nodiscard]] bool is_silent(const PeerNi& ni);
-// Some interface on a network that it is asked on is up, as far as is known.
+// Some interface on a network that is checked counts as up.
 [[nodiscard]] bool has_way(const Gateway& gateway);
 
 // A change of a route, for the log.

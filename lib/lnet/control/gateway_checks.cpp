@@ -7,15 +7,15 @@ namespace plnet::lnet {
 
 namespace {
 
-// How often gateways are gone through: the kernel's monitor does it as often.
+// The interval of looks at gateways, as in the kernel's monitor.
 constexpr Duration kLookInterval = std::chrono::seconds(1);
-// How often a gateway is asked that nobody checks, until it has answered.
+// The interval of pings to an unchecked gateway until it answers.
 constexpr Duration kAskAgain = std::chrono::seconds(10);
-// For so long a gateway is what it was before one of its interfaces became silent, while another
-// one is asked. Its answer takes a round trip. Without one in time, or if it cannot be asked just
-// now, all of the gateway is down, as with the kernel, until there is one.
+// The time for which a gateway keeps its state after one of its interfaces became silent, while
+// another one is asked. An answer takes a round trip. Without an answer in time, or if no other can
+// be asked, all of the gateway is down until it answers, as in the kernel.
 constexpr Duration kDoubt = std::chrono::seconds(1);
-// Networks in common with a gateway; for more of them room is made once.
+// Networks in common with a gateway; more of them allocate once.
 constexpr std::size_t kTurnsUsual = 8;
 
 }  // namespace
@@ -48,13 +48,13 @@ Duration GatewayChecks::interval() const {
                             : kAskAgain;
 }
 
-// --- Which there are ---
+// --- Gateways ---
 
 void GatewayChecks::gateway_added(PeerRecord& peer, Instant now) {
   auto& place = gateways_[&peer];
   if (place == nullptr) {
     place = std::make_unique<Gateway>();
-    // Checks go on while messages do: what they need there is from now on.
+    // Checks run while messages flow, so the memory for them is allocated now.
     place->turns.reserve(kTurnsUsual);
     turns_.reserve(kTurnsUsual);
     news_.reserve(kNewsMax);
@@ -105,9 +105,9 @@ void GatewayChecks::route_added(Route& route, Instant now) {
   next_look_ = now;
 }
 
-// --- What is heard ---
+// --- News ---
 
-// The views of the peer do not have it yet: routes are judged when they do.
+// The views of the peer are not updated yet: its routes are judged after that.
 void GatewayChecks::on_ping_reply(Peer& peer, const PingView& buffer) {
   Gateway* const gateway = find(peer);
   if (gateway == nullptr) return;
@@ -124,7 +124,7 @@ void GatewayChecks::on_ping_reply(Peer& peer, const PingView& buffer) {
     route->replied_cause = !buffer.routes() ? RouteCause::kNotRouting
                            : here           ? RouteCause::kRemoteNetDown
                                             : RouteCause::kLocalNetDown;
-    // The last is seen by us, not said by the gateway, and over when its NI is up again.
+    // kLocalNetDown is our own observation, not the gateway's report, and ends when our NI is up.
     if (route->replied_cause != RouteCause::kLocalNetDown) route->last_reply = route->replied_cause;
   }
 }
@@ -138,7 +138,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   record.add_state(kPeerRouterDiscovered);
   gateway->checked = now;
   judge_again(*gateway);
-  // What it said by itself meanwhile ends a check as well.
+  // Data that the gateway sent by itself also end a check.
   const bool answered = asked && outcome && discovery_.was_asked(record);
   gateway->answered = answered;
   if (!outcome) {
@@ -155,8 +155,8 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
     ni->status.set(kNiUp);
   }
   peer.alive.set(true);
-  // That others are up it says, but of those that were silent they have to, also where checks ask
-  // another one.
+  // An interface that was silent goes up by its own messages only, not by the gateway's report,
+  // even where checks ask another one.
   for (const PeerNi* const ni : peer.seen().nis) {
     if (is_silent(*ni) && has_ni_up(peer.seen(), ni->net)) recovery_.keep(ni->nid, now);
   }
@@ -167,7 +167,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
 }
 
 void GatewayChecks::look_again(std::uint32_t news) {
-  if ((news & kGatewayTold) != 0) lost_ = true;  // or found, which does no harm
+  if ((news & kGatewayTold) != 0) lost_ = true;  // maybe found, which does no harm
   for (const auto& [peer, gateway] : gateways_) {
     judge_again(*gateway);
     gateway->news |= news;
@@ -176,19 +176,19 @@ void GatewayChecks::look_again(std::uint32_t news) {
 
 // --- Checks ---
 
-// The network behind the one that was checked last whose time has come.
+// The next due network after the one that was checked last.
 Gateway::Turn* GatewayChecks::next_turn(Gateway& gateway, const LocalView& local, Instant now) {
   turns_.clear();
   for (const PeerNetView& net : gateway.peer->seen().nets) {
     if (local.net(net.net) == nullptr) continue;
     const Gateway::Turn* const known = gateway.turn_of(net.net);
     turns_.push_back(known == nullptr ? Gateway::Turn{.net = net.net, .next = now} : *known);
-    // The interval may have become shorter since.
+    // The interval may have become shorter.
     turns_.back().next = std::min(turns_.back().next, now + interval());
   }
   gateway.turns.assign(turns_.begin(), turns_.end());
   const Gateway::Turn* const last = gateway.turn_of(gateway.net);
-  // While it is doubted one is wanted that may answer.
+  // During a doubt an interface is needed that may answer.
   const bool doubted = gateway.doubted != Gateway::kNotDoubted;
   const bool is_better =
       doubted && std::ranges::any_of(gateway.turns, [now](const Gateway::Turn& turn) {
@@ -208,8 +208,8 @@ Duration GatewayChecks::patience() const {
   return std::chrono::seconds(parameters_.router_ping_timeout_s.get());
 }
 
-// Its LND is trying yet to reach one that was silent before: another ping would only wait behind
-// that, with a slot of its own. The others have their turn meanwhile.
+// The LND still tries to reach an interface that was silent before: another ping would only wait
+// behind that, in a slot of its own. The other interfaces have their turn meanwhile.
 bool GatewayChecks::is_tried_yet(const Gateway& gateway, const Gateway::Turn& turn,
                                  const Nid& target) const {
   return turn.why != RouteCause::kNone && discovery_.has_left_check(*gateway.peer, target);
@@ -235,8 +235,8 @@ void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instan
   discovery_.check(peer, from, gateway.target);
 }
 
-// A network that was silent before is asked while none that is not has its turn: that it is silent
-// yet is no news, and an answer that comes later is heard as well.
+// A network that was silent before is asked only while no other network is due: its silence is no
+// news, and a late answer counts as well.
 bool GatewayChecks::has_better_turn(Gateway& gateway, Instant now) {
   const Gateway::Turn* const asked = gateway.turn_of(gateway.net);
   if (asked == nullptr || asked->why == RouteCause::kNone) return false;
@@ -255,7 +255,7 @@ void GatewayChecks::check(Gateway& gateway, const LocalView& local, Instant now,
       discovery_.give_up(*gateway.peer, std::unexpected(Errc::kTimedOut));
     }
   }
-  // It speaks, and only has to be told what we are.
+  // It answers, and only has to receive our push.
   if (gateway.checking && discovery_.has_answered(*gateway.peer))
     gateway.doubted = Gateway::kNotDoubted;
   const bool doubted = is_doubted();
@@ -275,7 +275,7 @@ void GatewayChecks::step(const LocalView& local, Instant now) {
       check(*gateway, local, now, look);
   }
   if (look || some_dirty_) refresh_all(now, look);
-  // Routes that were judged before the one that they have to stand back for, or no longer.
+  // A route may have been judged before the one that it yields to.
   if (some_dirty_) refresh_all(now, false);
 }
 

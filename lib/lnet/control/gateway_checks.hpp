@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the gateways of routes are alive: each is discovered (pinged and pushed to whatever is
-// known of it) once in a while on each network that we share with it, and from the answer, from
-// what LNDs tell and from messages that come through it follows which routes may be used. The
-// coordinator's.
-// Checked against lustre-release lnet/lnet/router.c at v2_17_0: lnet_check_routers(),
-// lnet_router_discovery_ping_reply(), lnet_router_discovery_complete(), lnet_notify().
+// Decides whether the gateways of routes are alive. Each gateway is discovered (pinged and pushed
+// to, regardless of its known state) at intervals on each network that it shares with this node.
+// The answers, the reports of LNDs and messages through the gateway decide which routes may be
+// used. Used by the coordinator. Checked against lustre-release lnet/lnet/router.c at v2_17_0:
+// lnet_check_routers(), lnet_router_discovery_ping_reply(), lnet_router_discovery_complete(),
+// lnet_notify().
 //
-// Where it departs from the kernel: a check ends after router_ping_timeout, rather than with the
-// transaction timeout of its messages; it asks an NI of the gateway on the network whose turn it
-// is; an interface that does not answer speaks for itself, unless no other one answers, either; a
-// route that has flapped is held back where there is a steadier one; and where nobody checks, a
-// node that routes asks each gateway until it has answered once, rather than let the messages of
-// others wait for that.
+// Departures from the kernel:
+// - A check ends after router_ping_timeout, not with the transaction timeout of its messages.
+// - It asks an NI of the gateway on the network whose turn it is.
+// - A silent interface takes down only itself, unless no other interface answers.
+// - A route that has flapped is held back while there is a steadier one.
+// - Without regular checks, a node that routes asks each gateway until it has answered once, so
+//   that messages of others do not wait for that.
 #pragma once
 
 #include <cstdint>
@@ -66,27 +67,28 @@ class GatewayChecks {
   void on_ping_reply(Peer& peer, const PingView& buffer);
   void discovered(Peer& peer, Result<void> outcome, Instant now);
 
-  // A shard has marked some peer NI up or down, or some gateway alive; or a parameter was set. Why
-  // (GatewayNews).
+  // A shard has marked a peer NI up or down, or a gateway alive; or a parameter was set. `news`:
+  // the reason (GatewayNews).
   void look_again(std::uint32_t news);
-  // Checks that are due begin, those that are late end, and routes become what they are.
+  // Begins checks that are due, ends late ones, and judges routes.
   void step(const LocalView& local, Instant now);
   [[nodiscard]] Instant next_deadline() const;
-  // Some next hop or route was lost until the last step: what waits for it has another way or ends.
+  // A next hop or route was lost since the last call: messages that wait for it take another path,
+  // or end.
   [[nodiscard]] bool exchange_lost() { return std::exchange(lost_, false); }
   void lost_some() { lost_ = true; }
 
-  // Each gateway has been asked at least once.
+  // Each gateway has been asked once.
   [[nodiscard]] bool all_known() const;
-  // In the order of their coming.
+  // In the order in which they were added.
   [[nodiscard]] std::vector<const Gateway*> gateways() const;
   [[nodiscard]] const GatewayCounters& counters() const { return counters_; }
 
-  // What has changed since, oldest first; at most kNewsMax are kept.
+  // Changes since the last call, oldest first; at most kNewsMax are kept.
   static constexpr std::size_t kNewsMax = 256;
   [[nodiscard]] std::vector<RouteNews> pop_news() {
     has_news_.set(false);
-    std::vector<RouteNews> news = news_;  // a copy: there is room for the next ones
+    std::vector<RouteNews> news = news_;  // a copy, which keeps the capacity for the next ones
     news_.clear();
     return news;
   }
@@ -130,11 +132,11 @@ class GatewayChecks {
   PeerRecovery& recovery_;
   const Parameters& parameters_;
   std::map<const Peer*, std::unique_ptr<Gateway>> gateways_;
-  std::vector<Gateway::Turn> turns_;  // of the gateway that is looked at
+  std::vector<Gateway::Turn> turns_;  // of the gateway in work
   std::vector<RouteNews> news_;
   std::uint64_t last_order_ = 0;
   Instant next_look_{};
-  Instant next_end_ = Instant::max();  // of a check, or of a doubt
+  Instant next_end_ = Instant::max();  // the next end of a check or of a doubt
   bool lost_ = false;
   bool some_dirty_ = false;
   Relaxed<bool> has_news_{false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gateway checks, the judging half: what follows for routes from what is known of their gateways.
+// The verdict half of gateway checks: the state of routes that follows from that of their gateways.
 #include <algorithm>
 
 #include "lib/lnet/control/gateway_checks.hpp"
@@ -8,29 +8,30 @@ namespace plnet::lnet {
 
 namespace {
 
-// Its gateway is up on that network of ours, too: what has to leave from there can take it instead.
+// The gateway is also up on that network of ours, so messages that must leave from there can use
+// the route.
 bool serves(const Route& route, NetId from) {
   return has_ni_up(route.gateway.load(std::memory_order_relaxed)->seen(), from);
 }
 
-// Who stops routing means it, and who was not asked yet has not failed.
+// A deliberate stop of routing is no failure, nor is a gateway that was not asked yet.
 bool is_failure(RouteCause cause) {
   return cause != RouteCause::kNone && cause != RouteCause::kNotRouting &&
          cause != RouteCause::kUnchecked;
 }
 
-// Of a gateway that is dead the one or the other: it changes from check to check.
+// The cause of a dead gateway, which alternates between checks.
 bool is_failed_check(RouteCause cause) {
   return cause == RouteCause::kPingTimedOut || cause == RouteCause::kPingFailed;
 }
 
-// Something else keeps a route down that was down before.
+// A route that was down has another cause now.
 bool is_news(RouteCause before, RouteCause now) {
   if (now == before) return false;
   return !is_failed_check(before) || (!is_failed_check(now) && now != RouteCause::kToldDown);
 }
 
-// Of a change that nothing else explains.
+// The cause of a change without another explanation.
 RouteCause why_up(const Gateway& gateway) {
   if (gateway.answered) return RouteCause::kAnswered;
   if ((gateway.news & kGatewayHeard) != 0) return RouteCause::kRevived;
@@ -38,8 +39,8 @@ RouteCause why_up(const Gateway& gateway) {
   return (gateway.news & kGatewaySetting) != 0 ? RouteCause::kSettings : RouteCause::kAnswered;
 }
 
-// While discovery is off. That the NI is back says nothing of what is behind the gateway, which its
-// last reply does. What a message that came through it has revived stays.
+// While discovery is off. The return of the NI says nothing about the networks behind the gateway,
+// but its last reply does. A route that a message has revived stays up.
 void follow_ni(Route& route) {
   if (!route.gateway_ni_up) {
     route.replied_alive.set(false);
@@ -52,7 +53,7 @@ void follow_ni(Route& route) {
 
 }  // namespace
 
-// Nobody has said what the others of its interfaces are worth: as with the kernel, all are down.
+// Nothing is known of its other interfaces: all are down, as in the kernel.
 void GatewayChecks::all_down(Gateway& gateway, RouteCause why) {
   gateway.doubted = Gateway::kNotDoubted;
   gateway.was_down = true;
@@ -70,7 +71,7 @@ void GatewayChecks::all_down(Gateway& gateway, RouteCause why) {
   }
 }
 
-// Its others are not to be used for what one network says, nor the other way round.
+// The state on one network does not change that on the others.
 void GatewayChecks::net_down(Gateway& gateway, NetId net, RouteCause why) {
   if (has_ni_up(gateway.peer->seen(), net)) return;
   mark_gateway_down(*gateway.peer, routes_.view());
@@ -83,8 +84,8 @@ void GatewayChecks::net_down(Gateway& gateway, NetId net, RouteCause why) {
   }
 }
 
-// The interface that was asked is silent. What that means for the gateway another one has to say,
-// soon, if there is one that may; unless it was silent before, and nothing new has happened.
+// The interface that was asked is silent. Another one decides soon what that means for the gateway,
+// if there is one that may answer; not if this one was silent before, and there is no news.
 void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, Instant now) {
   gateway.why_dead = why;
   lost_ = true;
@@ -95,7 +96,7 @@ void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, I
       const bool was_up = ni->status.exchange(kNiDown) == kNiUp;
       is_news = was_up || !record_of(*ni).silent;
       record_of(*ni).silent = true;
-      // Messages that may choose are to take another one, and on its network checks do.
+      // Messages with a choice take another interface, and so do checks on its network.
       if (was_up && has_way(gateway)) (void)ni->health.lower(parameters_.health_sensitivity.get());
       if (has_ni_up(gateway.peer->seen(), gateway.net)) recovery_.add(gateway.target, now);
     }
@@ -110,7 +111,7 @@ void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, I
   }
 }
 
-// Of whom something has come since is not silent, whatever a check said.
+// An interface is not silent if a message has come from it since the check.
 void GatewayChecks::note_who_speaks(Gateway& gateway) {
   for (PeerNi* const ni : gateway.peer->seen().nis) {
     if (ni->status.get() == kNiUp) record_of(*ni).silent = false;
@@ -120,14 +121,14 @@ void GatewayChecks::note_who_speaks(Gateway& gateway) {
   }
 }
 
-// The NI by which the route was configured. True: it went up or down since.
+// The NI in the configuration of the route. True: it went up or down.
 bool GatewayChecks::note_ni(Route& route) {
   const PeerNi* const ni = directory_.find(route.spec.gateway);
   const bool up = ni != nullptr && ni->status.get() == kNiUp;
   return std::exchange(route.gateway_ni_up, up) != up;
 }
 
-// --- What follows ---
+// --- Verdicts ---
 
 void GatewayChecks::judge_again(Gateway& gateway) {
   gateway.dirty = true;
@@ -143,7 +144,7 @@ void GatewayChecks::refresh_all(Instant now, bool all) {
 }
 
 void GatewayChecks::refresh(Gateway& gateway, Instant now) {
-  // In the middle of merging: half of what it says would be taken for all.
+  // A merge is under way, and the views have only a part of the data.
   if (gateway.peer->has(kPeerDataPresent)) return;
   gateway.dirty = false;
   note_who_speaks(gateway);
@@ -166,7 +167,7 @@ void GatewayChecks::refresh(Gateway& gateway, Instant now) {
   gateway.news = 0;
 }
 
-// kNone: nothing that is known of it keeps it from being used.
+// kNone: nothing is known that keeps the route from use.
 RouteCause GatewayChecks::judge(Route& route, const Gateway& gateway,
                                 const GatewayEvidence& evidence) {
   if (evidence.discovery_disabled && note_ni(route)) follow_ni(route);
@@ -180,7 +181,7 @@ RouteCause GatewayChecks::judge(Route& route, const Gateway& gateway,
   return told ? RouteCause::kToldDown : cause;
 }
 
-// While nobody asks by itself nobody's answers would end it.
+// Without regular checks no answers would end it.
 void GatewayChecks::count_flaps(Route& route, RouteCause cause, bool answered, Instant now) {
   RouteFlaps& flaps = route.flaps;
   if (is_failure(cause)) {
@@ -192,7 +193,7 @@ void GatewayChecks::count_flaps(Route& route, RouteCause cause, bool answered, I
   if (!checks_by_itself()) flaps.forget();
 }
 
-// Others to the same network that have flapped, too, stand back for it, or no longer.
+// Other routes to the same network that have flapped yield to it, or no longer.
 void GatewayChecks::note_steady(Route& route, bool steady) {
   if (std::exchange(route.steady, steady) == steady) return;
   const RemoteNet* const net = routes_.view().net(route.spec.net);
@@ -204,7 +205,7 @@ void GatewayChecks::note_steady(Route& route, bool steady) {
   }
 }
 
-// While it is the best that there is it is used: a bad way is better than none.
+// The best existing route is used: a bad path is better than none.
 bool GatewayChecks::is_held_back(const Route& route) const {
   if (!route.flaps.held()) return false;
   const RemoteNet* const net = routes_.view().net(route.spec.net);
@@ -213,7 +214,7 @@ bool GatewayChecks::is_held_back(const Route& route) const {
          });
 }
 
-// Also of one that stays down, for another reason.
+// Also for a route that stays down with another cause.
 void GatewayChecks::record(Route& route, bool up, RouteCause cause, Instant now) {
   if (up == route.told_up && (up || !is_news(route.told_cause, cause))) return;
   if (up != route.told_up)

@@ -11,7 +11,7 @@ namespace plnet::lnet {
 
 namespace {
 
-// Entries of a table by shard, up to the last that serves the NI.
+// Entries of a table by shard, up to the last shard that serves the NI.
 std::size_t room_for(const ShardSet& shards) {
   std::size_t room = kShardsMax;
   while (room > 1 && !shards[room - 1])
@@ -40,7 +40,7 @@ std::uint16_t LocalNetworks::free_number() const {
     return std::ranges::any_of(places,
                                [number](const auto& place) { return place->ni.number == number; });
   };
-  std::uint16_t number = 1;  // 0 is 0@lo
+  std::uint16_t number = 1;  // 0 is that of 0@lo
   while (has(places_, number) || has(leaving_, number))
     ++number;
   return number;
@@ -53,7 +53,7 @@ LocalNetworks::Priority& LocalNetworks::priority_of(NetId net) {
   const auto is_used = [](const auto& places, NetId of) {
     return std::ranges::any_of(places, [of](const auto& place) { return place->ni.net == of; });
   };
-  // The number of one that has gone, since shards have tables by them.
+  // Reuses the number of a removed net, since shards have tables by number.
   for (const auto& there : priorities_) {
     if (is_used(places_, there->net) || is_used(leaving_, there->net)) continue;
     there->net = net;
@@ -127,7 +127,7 @@ void LocalNetworks::step() {
   });
 }
 
-// Networks come in the order of their first NI.
+// Networks are in the order of their first NI.
 void LocalNetworks::publish() {
   auto fresh = std::make_unique<Published>();
   std::vector<NetId> nets;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The networks and NIs of this node, as the coordinator makes and retires them: a change publishes
-// a new LocalView. NIs and views that go are kept until nobody can look at them. Adding and
+// The networks and NIs of this node. The coordinator makes and retires them; a change publishes a
+// new LocalView. NIs and views that are removed stay until no shard can read them. Adding and
 // removing may allocate.
 #pragma once
 
@@ -31,7 +31,7 @@ struct NiSetup {
 
 class LocalNetworks {
  public:
-  // Has 0@lo on all shards of the node, and nothing else yet.
+  // Has only 0@lo, on all shards of the node.
   LocalNetworks(Qsbr& qsbr, unsigned shards);
   ~LocalNetworks();
 
@@ -40,23 +40,24 @@ class LocalNetworks {
     return *published_.load(std::memory_order_acquire);
   }
 
-  // The rest is the coordinator's.
+  // The rest is for the coordinator.
 
-  // kInvalid: not a NID that an NI can have; kExists; kTooBig: kNisMax - 1 there are.
+  // kInvalid: an NI cannot have this NID; kExists; kTooBig: there are kNisMax - 1 NIs.
   [[nodiscard]] Outcome<Ni*> add(const NiSetup& config);
-  // No view lists it from now on; its object stays until released() and a while longer. kNotFound.
+  // No view lists the NI from now on; its object stays until released() and a grace period.
+  // kNotFound.
   [[nodiscard]] Outcome<Ni*> remove(const Nid& nid);
-  // Everybody else has let go of an NI that was removed.
+  // No other part uses the removed NI any more.
   void released(Ni& ni);
-  // True once no reader can find what the last remove() took out.
+  // True when no reader can find the NI of the last remove().
   [[nodiscard]] bool readers_passed(Ni& ni);
-  // Frees what nobody can look at.
+  // Frees objects that no shard can read any more.
   void step();
 
   [[nodiscard]] bool has_net(NetId net) const { return view().net(net) != nullptr; }
 
  private:
-  // An NI, and what its views point to.
+  // An NI, and the arrays of its views.
   struct Place {
     Ni ni;
     std::unique_ptr<Ni::CreditView[]> tx_credits;
@@ -82,7 +83,7 @@ class LocalNetworks {
   const std::unique_ptr<Place> loopback_;
   std::vector<std::unique_ptr<Place>> places_;  // in the order of configuration
   std::vector<std::unique_ptr<Place>> leaving_;
-  // Of nets that are there, and of some that were.
+  // Priorities of present nets, and of some that were removed.
   std::vector<std::unique_ptr<Priority>> priorities_;
   std::unique_ptr<Published> current_;
   std::vector<std::unique_ptr<Published>> old_;

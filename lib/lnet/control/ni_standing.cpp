@@ -17,7 +17,7 @@ std::string_view text_of(NiCause cause) {
 
 NiCause judge_ni(NiCause was, const NiFacts& facts) {
   if (facts.fatal) return NiCause::kDevice;
-  if (!facts.pinged) {  // else somebody has reached us, and that settles these
+  if (!facts.pinged) {  // a ping has arrived, which refutes these
     if (facts.lnd_down) return NiCause::kDriver;
     if (facts.routing && (facts.silent || was == NiCause::kSilence)) return NiCause::kSilence;
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of a local NI to whoever pings: up or down, and why. Pure.
-// Checked against lustre-release at v2_17_0: lnet/lnet/router.c: lnet_update_ni_status_locked(),
+// The state of a local NI that peers see: up or down, and the cause. Pure. Checked against
+// lustre-release at v2_17_0: lnet/lnet/router.c: lnet_update_ni_status_locked(),
 // lnet/include/lnet/lib-lnet.h: lnet_dec_ni_healthv_locked(), lnet_inc_ni_healthv(),
 // lnet/lnet/lib-move.c: lnet_parse().
 //
-// Where it departs from the kernel: when the device is back the NI of a router is up at once, not
-// with the next ping; a ping says nothing of an NI whose health has come to 0; with routing off
-// silence is no reason any more; and a network has its time from when routing began, however long
-// it was there before.
+// Departures from the kernel: when its device is back, the NI of a router is up at once, not with
+// the next ping; a ping does not take up an NI without health; with routing off silence is no
+// cause; and the time of a network counts from the start of routing, even if the network existed
+// before.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,15 @@ enum class NiCause : std::uint8_t {
 [[nodiscard]] std::string_view text_of(NiCause cause);
 
 struct NiFacts {
-  bool fatal = false;     // the device says so
-  bool lnd_down = false;  // its LND does, though it may still work
-  bool pinged = false;    // of a router: a ping came in since it was looked at last
+  bool fatal = false;     // by the report of the device
+  bool lnd_down = false;  // by the report of its LND, though it may still work
+  bool pinged = false;    // on a router: a ping has arrived since the last look
   bool routing = false;
-  bool silent = false;  // of a router: its network has not been pinged for too long
+  bool silent = false;  // on a router: no ping has arrived on its network for too long
   std::int32_t health = 0;
 };
 
-// Why it is down now, if it was so for `was` before.
+// The cause why it is down now. `was`: the cause before.
 [[nodiscard]] NiCause judge_ni(NiCause was, const NiFacts& facts);
 
 }  // namespace plnet::lnet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pings that people ask for (`lnetctl ping`), and those of recovery: a GET of the ping buffer with
-// a time limit of its own. Checked against lustre-release lnet/lnet/api-ni.c: lnet_ping().
+// Pings of users (`lnetctl ping`) and of recovery: a GET of the ping buffer with a time limit of
+// its own. Checked against lustre-release lnet/lnet/api-ni.c: lnet_ping().
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace plnet::lnet {
 
-// The caller's until done() is called, from within a step or an event.
+// Belongs to the caller until done() is called, from within a step or an event.
 class PingRequest : public ListNode<> {
  public:
   virtual ~PingRequest() = default;
   // The buffer is valid during the call. kTimedOut; kProtocol, kOutOfRange: not a ping buffer;
-  // kTooBig: it lists more interfaces than were asked for.
+  // kTooBig: it lists more interfaces than the request has room for.
   virtual void done(Result<void> outcome, const PingView* buffer) = 0;
 
   ProcessId target;
   Nid from = Nid::any();
   Duration timeout = std::chrono::seconds(1);
-  std::uint32_t interfaces = 16;  // how many there is room for
+  std::uint32_t interfaces = 16;  // room for this many
   bool recovery = false;          // to exactly this NID
   bool repeated = false;          // the connection that it was written to has ended
   Instant deadline{};
@@ -37,19 +37,19 @@ class NodePing final : public EventHandler {
   NodePing(DataOperations& operations, PingExchanges& exchanges, const PeerDirectory& directory)
       : operations_(operations), exchanges_(exchanges), directory_(directory) {}
 
-  // Whatever happens, done() is called, but not inside this call.
+  // done() is always called, but not inside this call.
   void start(PingRequest& request, Instant now, std::uint32_t interfaces_max);
-  // Ends what has lasted too long.
+  // Ends pings whose time is over.
   void step(Instant now);
   void shut_down();
   [[nodiscard]] Instant next_deadline();
-  // What an earlier ping of this request has sent is under way yet, though it was over in time.
+  // A message of an earlier ping of this request is still under way, though that ping has ended.
   [[nodiscard]] bool has_left(const PingRequest& request) { return exchanges_.has_left(&request); }
-  // Descriptors that are out, those of earlier pings as well.
+  // Descriptors in use, those of earlier pings included.
   [[nodiscard]] std::uint32_t out() const { return out_; }
-  // Pings and pushes that can be under way at a time, whoever makes them.
+  // Pings and pushes of all users that can be under way at a time.
   [[nodiscard]] std::size_t slots() const { return exchanges_.capacity(); }
-  // No descriptor of a ping is out.
+  // No descriptor of a ping is in use.
   [[nodiscard]] bool quiet() const { return out_ == 0; }
 
   void on_event(const Event& event) override;

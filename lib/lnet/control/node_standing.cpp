@@ -19,7 +19,7 @@ Duration NodeStanding::notice() const {
 
 // --- Routing ---
 
-// Shards see the state, peers the bit.
+// Shards read the state, peers the bit.
 void NodeStanding::publish(Instant now) {
   parts_.parameters.routing.set(static_cast<std::int32_t>(routing_.state()));
   next_look_ = now;
@@ -77,7 +77,7 @@ Result<void> NodeStanding::leave(Instant now, Duration bound, bool full_notice) 
   return {};
 }
 
-// Who has been told of a stop may have acknowledged that by now.
+// Peers may have acknowledged the announcement of a stop already.
 void NodeStanding::begin_asking(RoutingState before, Instant now) {
   if (!routing_.notifies_peers()) return;
   publish(now);
@@ -88,7 +88,7 @@ void NodeStanding::begin_asking(RoutingState before, Instant now) {
   unsent_known_ = false;
 }
 
-// A buffer of its own, so that whoever acknowledges its number knows.
+// A separate buffer, so that an acknowledgement of its number proves knowledge.
 void NodeStanding::post_end_note() {
   end_sequence_ = parts_.ping_target.sequence() + 1;
   parts_.ping_target.renew();
@@ -103,8 +103,8 @@ Result<void> NodeStanding::undrain(Instant now) {
   return {};
 }
 
-// Who has not been heard of for as long as peers take to notice does not send through us: it would
-// have asked whether we are there.
+// A peer that was silent for longer than peers need to notice does not send through this node: it
+// would have pinged this node.
 void NodeStanding::count_peers(Instant now) {
   const std::int64_t heard_since = ns_of(now - notice());
   const std::uint32_t end = std::min(parts_.directory.numbers(), count_at_ + kPeersAtOnce);
@@ -148,7 +148,7 @@ bool NodeStanding::is_silent(const Net& net, Instant now) const {
   return latest <= ns_of(now - notice());
 }
 
-// A device that has failed gets nothing back by waiting.
+// A failed device does not recover with time.
 bool NodeStanding::may_heal(NiCause cause, const Ni& ni) {
   return ni.health.get() < kHealthMax && cause != NiCause::kDevice && cause != NiCause::kDriver;
 }
@@ -179,7 +179,7 @@ bool NodeStanding::judge(Ni& ni, bool silent, Instant now) {
   }
   if (was_up == (status == kNiUp)) return false;
   set_status(ni, status, false);
-  // As the kernel does when a link changes: those that cannot be reached now hear of it later.
+  // As in the kernel at a change of a link: peers that cannot be reached now learn it later.
   if (device) parts_.ping_target.renew();
   return true;
 }
@@ -201,10 +201,10 @@ void NodeStanding::look_at_nis(Instant now) {
   if (changed) parts_.discovery.push_to_all(true);
 }
 
-// Where there are others, peers and our own selection leave such an NI alone, so no message would
-// ever bring it back. The kernel pings it from itself (lustre-release lnet/lnet/lib-move.c:
-// lnet_recover_local_nis()), which on most networks never leaves the machine and says no more than
-// that time has passed; here it gets its health back by and by, as fast as there.
+// Peers and path selection avoid such an NI if there are others, so no message would ever restore
+// it. The kernel pings it from itself (lustre-release lnet/lnet/lib-move.c:
+// lnet_recover_local_nis()), which on most networks never leaves the machine and only proves that
+// time has passed; here time restores its health at the same rate.
 void NodeStanding::heal(Instant now) {
   const Parameters& parameters = parts_.parameters;
   next_remedy_ = now + remedy_interval();
@@ -218,10 +218,10 @@ void NodeStanding::heal(Instant now) {
 
 unsigned NodeStanding::step(Instant now, const RoutedLoad& load) {
   if (!watching() || now < next_look_) return 0;
-  if (routing_.phase() != DrainPhase::kDrained) {  // what was left then is what was left
+  if (routing_.phase() != DrainPhase::kDrained) {  // the numbers at the end of the drain stay
     load_ = load;
     unsent_known_ = load.unsent_since >= routing_.quiet_since();
-    if (!unsent_known_) load_.unsent = 0;  // counted for another drain
+    if (!unsent_known_) load_.unsent = 0;  // they were counted for another drain
   }
   const bool draining = routing_.phase() != DrainPhase::kNone;
   if (routing_.notifies_peers() || (draining && !told_.counted)) count_peers(now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How this node stands towards its peers: whether it routes, which of its NIs are up, and that
-// those who must know are told of each change. The coordinator's; nothing here blocks or allocates
-// after the start.
+// The standing of this node with its peers: whether it routes, which of its NIs are up, and the
+// announcement of each change. Used by the coordinator; nothing here blocks or allocates after
+// start.
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@
 
 namespace plnet::lnet {
 
-// Something that an operator wants to read once: of an NI, or else of routing.
+// An event that an operator reads once: about an NI, or about routing.
 struct StandingNote {
-  Nid nid;          // 0@lo: of routing
+  Nid nid;          // 0@lo: about routing
   NiCause cause{};  // kNone: up
   RoutingState state{};
   DrainPhase phase{};
-  std::uint32_t number = 0;  // of an NI: changes so far; of routing: messages that were cut off
+  std::uint32_t number = 0;  // for an NI: changes so far; for routing: messages that were cut off
 };
 
 // `lnetctl routing show` and `routing drain`.
@@ -36,12 +36,12 @@ struct StandingReport {
   PeersTold told;  // of a drain
   RoutedLoad load;
   bool unsent_known = false;       // transports were asked since the last message left
-  std::int64_t seconds_least = 0;  // of a stop: until it ends if nothing is held
-  std::int64_t seconds_left = 0;   // until a stop or a drain ends by time alone
+  std::int64_t seconds_least = 0;  // of a stop: the time to its end if no message is held
+  std::int64_t seconds_left = 0;   // the time to the end of a stop or drain in any case
   std::size_t cut_off = 0;
 
   [[nodiscard]] bool is_drain() const { return phase != DrainPhase::kNone; }
-  // What it is at, in a word or two.
+  // Its phase, in a word or two.
   [[nodiscard]] std::string_view text() const {
     return is_drain() ? text_of(phase) : text_of(state);
   }
@@ -55,14 +55,14 @@ class NodeStanding {
     PeerDirectory& directory;
     PingTarget& ping_target;
     Discovery& discovery;
-    // Room for notes that nobody has read yet; those beyond are lost, views say how it is.
+    // Room for unread notes; more are lost, but views have the state.
     std::size_t notes;
   };
-  // How often states and NIs are looked at, as the kernel's monitor does.
+  // The interval of looks at states and NIs, as in the kernel's monitor.
   static constexpr Duration kLook = std::chrono::seconds(1);
-  // While a node drains, so that whoever waits for it does not wait longer.
+  // The same during a drain, which a user waits for.
   static constexpr Duration kLookDraining = std::chrono::milliseconds(100);
-  // Numbers of peers that one look goes through, so that a turn stays short.
+  // Numbers of peers in one look, so that a turn stays short.
   static constexpr std::uint32_t kPeersAtOnce = 4096;
 
   explicit NodeStanding(const Parts& parts) : parts_(parts), notes_(parts.notes) {}
@@ -75,11 +75,11 @@ class NodeStanding {
   [[nodiscard]] Result<void> leave(Instant now, Duration bound, bool full_notice);
   [[nodiscard]] Result<void> undrain(Instant now);
 
-  // In the ping buffer; `push`: and to all peers at once.
+  // Sets the status in the ping buffer; `push`: and sends it to all peers.
   void set_status(Ni& ni, std::uint32_t status, bool push);
   // An NI is new.
   void welcome(Ni& ni, Instant now);
-  // Something is to be said of one of them.
+  // The state of some NI has changed.
   void look_at_nis(Instant now);
 
   unsigned step(Instant now, const RoutedLoad& load);
@@ -90,15 +90,15 @@ class NodeStanding {
   [[nodiscard]] StandingReport report(Instant now) const;
   [[nodiscard]] NiCause cause_of(const Ni& ni) const { return nis_[ni.number].cause; }
   [[nodiscard]] std::uint32_t changes_of(const Ni& ni) const { return nis_[ni.number].changes; }
-  // One reader, any thread. False: there is none.
+  // One reader, any thread. False: there is no note.
   [[nodiscard]] bool pop_note(StandingNote& note) { return notes_.pop(note); }
 
  private:
   struct NiRecord {
     NiCause cause{};
-    NiCause judged{};  // the same without what is held
+    NiCause judged{};  // the same without the hold
     std::uint32_t changes = 0;
-    LinkHold health_hold;  // keeps peers from following each fall of one whose health bounces
+    LinkHold health_hold;  // keeps peers from seeing each fall of an NI whose health bounces
   };
 
   [[nodiscard]] Duration notice() const;
@@ -114,7 +114,7 @@ class NodeStanding {
   void heal(Instant now);
   [[nodiscard]] Duration remedy_interval() const;
   [[nodiscard]] static bool may_heal(NiCause cause, const Ni& ni);
-  // Whether its status has changed.
+  // True: the status has changed.
   bool judge(Ni& ni, bool silent, Instant now);
 
   const Parts parts_;
@@ -124,9 +124,9 @@ class NodeStanding {
   PeersTold told_;
   PeersTold counting_;
   std::uint32_t count_at_ = 0;
-  std::uint32_t end_sequence_ = 0;  // of the buffer by which peers hear of a stop or a drain
+  std::uint32_t end_sequence_ = 0;  // of the buffer that announces a stop or drain
   Instant next_look_{};
-  bool some_ill_ = false;  // an NI is not at its full health, and may come to be
+  bool some_ill_ = false;  // an NI lacks health, and may regain it
   Instant next_remedy_{};
   std::array<NiRecord, kNisMax + 1> nis_{};
   SpscRing<StandingNote> notes_;

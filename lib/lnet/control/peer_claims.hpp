@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The word of each peer: its primary NID as it has told it itself, and the peer that last listed a
-// NID of it as one of its own. A NID that a node has been heard at changes its peer only when both
-// agree, since a ping buffer can list the NID of anybody. The kernel takes the word of the first
-// (lustre-release lnet/lnet/peer.c: lnet_peer_data_present()).
+// The claims of each peer: its primary NID by its own report, and the peer that last listed a NID
+// of it as its own. A NID from which messages have arrived changes its peer only when both agree,
+// since a ping buffer can list any NID. The kernel believes the first report (lustre-release
+// lnet/lnet/peer.c: lnet_peer_data_present()).
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ class PeerClaims {
  public:
   explicit PeerClaims(std::size_t peers) : claims_(peers) {}
 
-  // True: it has not said so before.
+  // True: the claim is new.
   [[nodiscard]] bool set_primary(std::uint32_t peer, const Nid& primary) {
     return set(claims_[peer].primary, primary);
   }
-  // True: not by this one before.
+  // True: this peer has not claimed it before.
   [[nodiscard]] bool claim(std::uint32_t peer, const Nid& by_primary) {
     return set(claims_[peer].claimed_by, by_primary);
   }
-  // Any: nothing was said.
+  // Any: no claim.
   [[nodiscard]] const Nid& primary_of(std::uint32_t peer) const { return claims_[peer].primary; }
   [[nodiscard]] const Nid& claimer_of(std::uint32_t peer) const { return claims_[peer].claimed_by; }
   void forget(std::uint32_t peer) { claims_[peer] = {}; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What discovery remembers of one peer, beside the bits of its state that everybody sees. The names
-// in brackets are the kernel's (lustre-release lnet/include/lnet/lib-types.h: struct lnet_peer).
+// The state of one peer's discovery, beside the bits of its state that all shards see. The names in
+// brackets are the kernel's (lustre-release lnet/include/lnet/lib-types.h: struct lnet_peer).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace plnet::lnet {
 
-// Somebody who wants to know when a NID's peer is up to date; the caller's until done() is called,
-// which happens inside Discovery::step().
+// Waits until a NID's peer is up to date. Belongs to the caller until done() is called, inside
+// Discovery::step().
 class DiscoverRequest : public ListNode<> {
  public:
   virtual ~DiscoverRequest() = default;
@@ -28,20 +28,20 @@ enum class DiscoveryPlace : std::uint8_t {
   kRequested,  // to be looked at
   kWorking,    // an event will come
   kStarved,    // waits for a slot
-  kShort,      // waits for a message record, until the next look at those that wait
+  kShort,      // waits for a message record, until the next serve_waiting()
 };
 
 struct PeerDiscovery : ListNode<> {
   PeerRecord* peer = nullptr;
   DiscoveryPlace place = DiscoveryPlace::kNone;
   bool incomplete = false;           // a NID could not be merged yet
-  std::uint16_t retries = 0;         // of replies that were no use, in this discovery
-  std::uint32_t data_bytes = 0;      // how much the peer has to say (lp_data_bytes)
+  std::uint16_t retries = 0;         // of useless replies, in this discovery
+  std::uint32_t data_bytes = 0;      // the size of the peer's buffer (lp_data_bytes)
   std::uint32_t peer_sequence = 0;   // of its buffer (lp_peer_seqno)
-  std::uint32_t acked_sequence = 0;  // of ours, as it has acknowledged (lp_node_seqno)
+  std::uint32_t acked_sequence = 0;  // of our buffer, as acknowledged by the peer (lp_node_seqno)
   Nid source = Nid::any();           // ours that the ping went from (lp_disc_src_nid)
-  Nid target = Nid::any();           // its that answered (lp_disc_dst_nid)
-  Nid check_from = Nid::any();       // the way that the next ping goes; any: the best
+  Nid target = Nid::any();           // the NID of the peer that answered (lp_disc_dst_nid)
+  Nid check_from = Nid::any();       // the source of the next ping; any: the best
   Nid check_target = Nid::any();
   bool asked = false;     // such a ping was sent, though its connection may be lost since
   bool answered = false;  // and there was a reply
@@ -54,7 +54,7 @@ struct PeerDiscovery : ListNode<> {
   IntrusiveList<Parcel> parcels;  // messages that wait (lp_dc_pendq)
   IntrusiveList<DiscoverRequest> waiters;
 
-  // Of a gateway, whose turn it is.
+  // It is the check of a gateway.
   [[nodiscard]] bool is_check() const { return !check_target.is_any(); }
 };
 

@@ -31,7 +31,7 @@ std::span<const PingEntry> PeerMerge::read(const PingView& buffer) {
 void PeerMerge::update(const Nid& nid, std::uint32_t status) {
   PeerNiRecord* ni = directory_.lookup(nid);
   if (ni == nullptr) return;
-  // That its gateway says so over another network does not make it answer what checks ask it.
+  // The gateway's report over another network does not prove that it answers checks.
   const bool is_checked = PeerDirectory::peer_of(*ni).gateway_refs > 0 &&
                           parameters_.alive_router_check_interval_s.get() > 0;
   if (status == kNiUp && is_checked && is_silent(*ni)) return;
@@ -46,7 +46,7 @@ void PeerMerge::update(const Nid& nid, std::uint32_t status) {
   }
 }
 
-// What a peer says of itself does not take the last places, unless somebody has configured it.
+// NIDs that a peer reports do not take the last places, unless the peer is configured.
 PeerResult<void> PeerMerge::add(PeerRecord& peer, const Nid& nid, PeerFlags flags) {
   const bool is_own = peer.gateway_refs > 0 || peer.is(kPeerConfigured);
   if (!is_own && directory_.lookup(nid) == nullptr && !directory_.has_nis_for_others())
@@ -54,7 +54,7 @@ PeerResult<void> PeerMerge::add(PeerRecord& peer, const Nid& nid, PeerFlags flag
   return rules_.add_nid(peer, nid, flags);
 }
 
-// A node has been there, so that it can be asked.
+// A message has arrived from the node, so it can be asked.
 bool PeerMerge::is_heard(PeerRecord& peer) {
   bool heard = false;
   peer.nets.for_each([&](PeerNetRecord& net) {
@@ -69,7 +69,7 @@ void PeerMerge::ask(const PeerRecord& peer) {
   if (to_ask_.size() < kNisMax) to_ask_.push_back(peer.primary);
 }
 
-// A configured one stays where it is by the rules.
+// By the rules a configured one stays in its peer.
 bool PeerMerge::may_take(const PeerRecord& peer, const Nid& nid) {
   PeerNiRecord* const ni = directory_.lookup(nid);
   PeerRecord* const owner = ni == nullptr ? nullptr : &PeerDirectory::peer_of(*ni);
@@ -106,8 +106,8 @@ bool PeerMerge::add_all(PeerRecord& peer, std::span<const PingEntry> entries,
     if (added) {
       counters_.add(DiscoveryCounter::kNidsAdded);
     } else if (added.error() == PeerError::kNoMemory) {
-      // The kernel fails here, and has no such limit. A peer whose other interfaces are used is
-      // better off than one that is never done.
+      // The kernel fails here, and has no such limit. A peer with some usable interfaces is better
+      // than one whose discovery never ends.
       counters_.add(DiscoveryCounter::kNidsNoRoom);
     } else if (added.error() == PeerError::kAgain) {
       counters_.add(DiscoveryCounter::kNidsLater);
@@ -122,13 +122,13 @@ bool PeerMerge::add_all(PeerRecord& peer, std::span<const PingEntry> entries,
 
 void PeerMerge::remove(PeerRecord& peer, std::span<const PingEntry> entries,
                        std::span<const Nid> known, PeerFlags flags) {
-  // The upper layers do not rely on the primary NID of a router, so it may go.
+  // The upper layers do not depend on the primary NID of a router, so it may be removed.
   if (peer.gateway_refs > 0) flags |= kPeerRouterNiForceDelete;
   for (const Nid& nid : known) {
     if (nid.is_loopback() || lists(entries, nid)) continue;
     const auto deleted = rules_.delete_nid(peer, nid, flags);
     counters_.add(deleted ? DiscoveryCounter::kNidsDeleted : DiscoveryCounter::kNidsRefused);
-    // What is configured stays, but nobody is there. lustre-release, after 2.17, lnet/lnet/peer.c:
+    // A configured NID stays, but is down. lustre-release, after 2.17, lnet/lnet/peer.c:
     // lnet_peer_merge_data()
     if (!deleted && deleted.error() == PeerError::kNotPermitted) update(nid, kNiDown);
     if (peer.dead) break;

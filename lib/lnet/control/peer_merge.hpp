@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a peer what a ping buffer says it is. Checked against lustre-release lnet/lnet/peer.c:
+// Updates a peer from a ping buffer. Checked against lustre-release lnet/lnet/peer.c:
 // lnet_peer_merge_data(), handle_disc_lpni_health().
 #pragma once
 
@@ -14,20 +14,21 @@
 
 namespace plnet::lnet {
 
-// What others make of what discovery finds out. Inside Discovery::step().
+// The effects of discovery on other parts. Called inside Discovery::step().
 class DiscoveryObserver {
  public:
   virtual ~DiscoveryObserver() = default;
-  // Its status went from up to down: its health is lower now. Place for recovery pings.
+  // The status of the NI went from up to down, and its health was lowered: recovery pings.
   virtual void on_peer_ni_down(PeerNi& /*ni*/) {}
-  // Place for router aliveness.
+  // For router aliveness.
   virtual void on_gateway_heard(Peer& /*gateway*/, const PingView& /*buffer*/) {}
   virtual void on_gateway_discovered(Peer& /*gateway*/, Result<void> /*outcome*/) {}
-  // What `from` said was the other's: interfaces of it may be that one's now. Both stay.
+  // `from` has named the primary NID of `to`: interfaces of `from` may belong to `to` now. Both
+  // stay.
   virtual void on_handed_over(PeerRecord& /*from*/, PeerRecord& /*to*/) {}
 };
 
-// Whether discovery leaves the NIDs of a peer alone (lnet_is_discovery_disabled()).
+// Discovery must not change the NIDs of the peer (lnet_is_discovery_disabled()).
 [[nodiscard]] inline bool discovery_is_off(const PeerRecord& peer, const Parameters& parameters) {
   return parameters.discovery.get() == 0 || !peer.has(kPeerMultiRail) || peer.has(kPeerNoDiscovery);
 }
@@ -46,21 +47,21 @@ class PeerMerge {
     known_.reserve(kNisMax);
   }
 
-  // What there is no room for is left out, and counted. True: a NID is still on its way out
-  // elsewhere, or another node's, merge again later. May dissolve other peers. The caller commits.
+  // Leaves out and counts NIDs without room. True: a NID is still being removed elsewhere, or is
+  // claimed by another node; merge again later. May dissolve other peers. The caller commits.
   [[nodiscard]] bool merge(PeerRecord& peer, const PingView& buffer);
-  // `from` has said itself that its primary NID is `primary`, which `owner` has. False: `owner` has
-  // not listed it, and is to be asked.
+  // `from` reports the primary NID of `owner` as its own. False: `owner` has not listed `from`, and
+  // must be asked.
   [[nodiscard]] bool may_join(PeerRecord& from, PeerRecord& owner);
   void note_word(const PeerRecord& peer, const Nid& primary) {
     (void)claims_.set_primary(peer.number, primary);
   }
   void forget(const PeerRecord& peer) { claims_.forget(peer.number); }
-  // Peers, by a NID, of which another one has said what only they can confirm. To be asked.
+  // NIDs of peers that must confirm claims of other peers. To be asked.
   [[nodiscard]] std::vector<Nid>& to_ask() { return to_ask_; }
 
  private:
-  // Everything that can be in a slot.
+  // The most entries of a slot.
   static constexpr std::size_t kEntriesMax = (kPingBytesMax + 63) / 12 + 1;
 
   [[nodiscard]] std::span<const PingEntry> read(const PingView& buffer);
@@ -79,7 +80,7 @@ class PeerMerge {
   const Parameters& parameters_;
   DiscoveryObserver& observer_;
   DiscoveryCounters& counters_;
-  // Have all their room from the start; in most nodes hardly any of it is ever touched.
+  // Sized at start; in most nodes hardly any of it is ever touched.
   std::vector<PingEntry> entries_;
   std::vector<Nid> known_;
   PeerClaims claims_;

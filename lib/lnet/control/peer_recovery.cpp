@@ -11,12 +11,12 @@ namespace plnet::lnet {
 
 namespace {
 
-// What it says of its interfaces is not looked at: the least room that a ping has, which is what
-// the kernel's recovery pings have (LNET_PING_INFO_MIN_SIZE).
+// The list of interfaces in the answer is not used: the ping has the least room, like the kernel's
+// recovery pings (LNET_PING_INFO_MIN_SIZE).
 constexpr std::uint32_t kPingInterfaces = 1;
 // Doublings of the interval: 2^31 s are more than any setting.
 constexpr unsigned kDoublings = 31;
-// Places of the directory that are looked at in one step.
+// Places of the directory in one step.
 constexpr std::uint32_t kNumbersAtOnce = 256;
 
 }  // namespace
@@ -53,7 +53,7 @@ void PeerRecovery::add(const Nid& nid, Instant now) {
   }
 }
 
-// The NI may have gone down, or been heard of, since its next ping was scheduled.
+// The NI may have changed its state since its next ping was scheduled.
 void PeerRecovery::add_known(Entry& entry, Instant now) {
   entry.wanted = now;
   const PeerNi* const ni = directory_.find(entry.target.nid);
@@ -86,8 +86,8 @@ bool PeerRecovery::begin(const Nid& nid, Instant now) {
   return true;
 }
 
-// Those that are kept only since they are not well, and are silent, give way to others; they have
-// another turn when all are looked at.
+// Silent entries that have only lost health give way to others; the next look at all peers adds
+// them again.
 PeerRecovery::Entry* PeerRecovery::place(Instant now) {
   Entry* oldest = nullptr;
   for (Entry& entry : entries_) {
@@ -106,7 +106,7 @@ bool PeerRecovery::lacks_health(const PeerNi& ni) const {
   const auto* const peer = static_cast<const PeerRecord*>(ni.peer.load(std::memory_order_acquire));
   const bool is_gateway = peer != nullptr && peer->gateway_refs > 0;
   const bool rivals = peer != nullptr && (peer->ni_count > 1 || is_gateway);
-  // Where nobody else of it is up checks ask it.
+  // Checks ask it if no other NI of the gateway on its network is up.
   const bool is_left = is_gateway && is_silent(ni) && has_ni_up(peer->seen(), ni.net);
   return is_left || needs_recovery(ni, rivals, parameters_);
 }
@@ -163,17 +163,17 @@ bool PeerRecovery::is_over(const Entry& entry, Instant now) {
   return over;
 }
 
-// Whoever wants it from now on is heard, though somebody was in this very second.
+// A later request counts even within the same second.
 void PeerRecovery::remove(Entry& entry) {
   entry.used = false;
   counters_.subtract(RecoveryCounter::kPeerNis);
   if (PeerNi* const ni = directory_.find(entry.target.nid)) ni->recovery_requested_s.set(0);
 }
 
-// One that is over in time may be with its LND yet, which is still trying: another one would only
-// wait behind it.
+// The LND may still try to send a ping that has ended in time: another one would only wait behind
+// it.
 bool PeerRecovery::may_begin(Entry& entry, Instant now) {
-  // Who has no turn now has one when a ping of these is over.
+  // The end of one of these pings gives the entry its turn.
   if (under_way_ >= under_way_max()) return false;
   const bool waits = now < entry.begun + kLndWait && pings_.has_left(entry);
   if (!waits && pings_.out() < out_max()) return true;
@@ -199,7 +199,7 @@ unsigned PeerRecovery::step(Instant now) {
       remove(entry);
       continue;
     }
-    if (entry.heard) {  // and not well yet
+    if (entry.heard) {  // and it lacks health
       entry.heard = false;
       entry.pings = 0;
       entry.next = now + kFirst;
@@ -228,7 +228,8 @@ void PeerRecovery::begin_ping(Entry& entry, Instant now) {
   pings_.start(entry, now, kPingInterfaces);
 }
 
-// Inside a step or an event. Whatever it says of its interfaces: this one is there.
+// Inside a step or an event. A reply proves this NI reachable even if the ping buffer marks it
+// down.
 void PeerRecovery::answered(Entry& entry, Result<void> outcome, const PingView* buffer) {
   entry.under_way = false;
   --under_way_;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peer NIs that are not well, which messages avoid, so that none would find out that they are
-// again: each is pinged until it is.
-// - One of several of a peer that has lost health: whatever comes from it gives it some back.
-// - A next hop that forwarded messages were refused for, because it is down. A message that the
-//   node itself makes goes to a peer that is down, those that it forwards do not.
-// The coordinator's.
-// Checked against lustre-release lnet/lnet/lib-move.c: lnet_recover_peer_nis(), lnet/lnet/peer.c:
-// lnet_peer_ni_add_to_recoveryq_locked(); lnet/include/lnet/lib-lnet.h:
-// lnet_get_next_recovery_ping().
+// Pings peer NIs that messages avoid until they have full health: without messages, nothing else
+// would show that they work again.
+// - An NI that has lost health, one of several of its peer: each answer gives some back.
+// - A next hop that forwarded messages were refused for because it is down. Messages of the node
+//   itself go to peers that are down; forwarded ones do not.
 //
-// Where it departs from the kernel: next hops that are down are pinged though they were never heard
-// of, and only for as long as somebody wants to reach them. Until one of their pings is answered
-// nothing goes there, so these are at most kHopIntervalMax apart, as are those to gateways. Pings
-// to other interfaces go up to max_recovery_ping_interval apart.
+// Used by the coordinator. Checked against lustre-release lnet/lnet/lib-move.c:
+// lnet_recover_peer_nis(), lnet/lnet/peer.c: lnet_peer_ni_add_to_recoveryq_locked();
+// lnet/include/lnet/lib-lnet.h: lnet_get_next_recovery_ping().
+//
+// Departures from the kernel: next hops that are down are pinged even if no message ever came from
+// them, and only while messages are refused for them. No message goes there until a ping is
+// answered, so these pings are at most kHopIntervalMax apart, like those to gateways. Pings to
+// other interfaces are up to max_recovery_ping_interval apart.
 #pragma once
 
 #include <algorithm>
@@ -44,27 +44,27 @@ using RecoveryCounter = RecoveryTable::Id;
 
 class PeerRecovery {
  public:
-  // A router serves some hundred servers, or its clients come back one by one; whoever finds no
-  // room asks again with the next message that is refused.
+  // A router serves some hundred servers, or its clients come back one by one; a request without
+  // room is repeated with the next refused message.
   static constexpr std::size_t kPeerNisMax = 256;
-  // One in so many of the slots for pings, or as many as that at least: discovery and `lnetctl
-  // ping` are to have theirs.
+  // Recovery uses at most this part of the slots for pings, or kUnderWayLeast: the rest is for
+  // discovery and `lnetctl ping`.
   static constexpr std::size_t kUnderWayPart = 4;
   static constexpr std::size_t kUnderWayLeast = 8;
-  // Also of those that were given up: an LND may hold on to one for a minute, and peers that are
-  // silent must not keep one that is back from its ping.
+  // Includes pings that were given up: an LND may keep one for a minute, and pings to silent peers
+  // must not take the slots of others.
   static constexpr std::size_t kOutPart = 2;
   static constexpr std::size_t kOutLeast = 24;
   static constexpr Duration kFirst = std::chrono::seconds(1);
   static constexpr Duration kHopIntervalMax = std::chrono::seconds(60);
-  // A ping that its LND has not given up for so long is not waited for.
+  // A ping that its LND keeps for longer is not waited for.
   static constexpr Duration kLndWait = std::chrono::seconds(60);
-  // The system repeats a connection request four times until then.
+  // Time for four repeats of a connection request by the system.
   static constexpr Duration kPingTimeout = std::chrono::seconds(10);
-  // One that nothing was to be forwarded to for so long is nobody's next hop any more.
+  // Time after the last refused message for which a next hop is pinged.
   static constexpr Duration kWantedFor = std::chrono::minutes(5);
   static constexpr Duration kLookAtAll = std::chrono::minutes(1);
-  // Traffic makes interfaces well, too, long before their next ping may be due.
+  // Traffic restores health, too, long before the next ping may be due.
   static constexpr Duration kLookAtLeast = std::chrono::seconds(10);
 
   // Allocates; start-up only.
@@ -77,16 +77,16 @@ class PeerRecovery {
   PeerRecovery(const PeerRecovery&) = delete;
   PeerRecovery& operator=(const PeerRecovery&) = delete;
 
-  // It has less health than it could have, and that matters.
+  // The NI lacks health, and its health matters.
   [[nodiscard]] bool lacks_health(const PeerNi& ni) const;
-  // It is not well, or a message for it was refused, since it is down. Where there is no room one
-  // that nobody has asked for lately makes some.
+  // The peer NI lacks health, or a message to it was refused because it is down. Without room it
+  // takes the place of one without a recent request.
   void add(const Nid& nid, Instant now);
-  // The same for one that is not well, if it is not pinged yet: nobody asks for it.
+  // The same for an NI that lacks health and has no request, if it is not pinged yet.
   void keep(const Nid& nid, Instant now);
-  // Somebody who is not well may be none of these: all peers are looked at, once in kLookAtAll.
+  // Some NI that lacks health may not be pinged: looks at all peers, once in kLookAtAll.
   void request_look_at_all() { look_at_all_ = !entries_.empty(); }
-  // Pings that are due begin; who is up, or wanted by nobody, is let go. Returns the work done.
+  // Begins due pings, and removes NIs that are up or no longer wanted. Returns the work done.
   unsigned step(Instant now);
   [[nodiscard]] Instant next_deadline() const {
     return look_at_all_ ? std::min(next_look_, next_look_at_all_) : next_look_;
@@ -99,9 +99,9 @@ class PeerRecovery {
     return std::max(pings_.slots() / kOutPart, kOutLeast);
   }
   [[nodiscard]] const RecoveryCounters& counters() const { return counters_; }
-  // Whom it pings.
+  // The NIDs that it pings.
   [[nodiscard]] std::vector<Nid> targets() const;
-  // What is done about one of them.
+  // The state of the pings to one NI.
   struct Effort {
     Nid nid;
     unsigned pings = 0;  // so far
@@ -121,7 +121,7 @@ class PeerRecovery {
     bool heard = false;  // the last ping was answered
     unsigned pings = 0;  // so far (lpni_ping_count)
     Instant next{};      // the next one
-    Instant wanted{};    // last
+    Instant wanted{};    // time of the last request
     Instant begun{};     // the last ping
   };
 
@@ -144,13 +144,13 @@ class PeerRecovery {
   const Parameters& parameters_;
   NodePing& pings_;
   std::vector<Entry> entries_;
-  // Where turns are taken from: behind the entry that was pinged last. Those that are silent are
-  // due again before all have had theirs.
+  // The round begins behind the entry that was pinged last, since silent entries are due again
+  // before all others had their turn.
   std::size_t turn_ = 0;
   std::size_t under_way_ = 0;
   Instant next_look_ = Instant::max();
   bool look_at_all_ = false;
-  std::uint32_t look_at_ = 0;  // the number of the peer that is next
+  std::uint32_t look_at_ = 0;  // the number of the next peer
   Instant next_look_at_all_{};
 };
 

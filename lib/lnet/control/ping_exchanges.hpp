@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory for pings and pushes under way: a fixed number of slots, each with room for the largest
-// ping buffer. A slot is used again only when its descriptor is unlinked and nobody reads it.
+// ping buffer. A slot is used again after its descriptor is unlinked and no part reads it.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ namespace plnet::lnet {
 
 inline constexpr std::uint32_t kPingSlotBytes = (kPingBytesMax + 63) / 64 * 64;
 
-// Bytes that the network can reach, and how it names them.
+// Bytes that the network can reach, with their place in the arena.
 struct PingMemory {
   BufferAddress at;
   std::span<std::byte> bytes;
 
-  // Takes `count` slots off the front.
+  // Splits `count` slots off the front.
   [[nodiscard]] PingMemory split(std::size_t count) {
     const std::size_t length = count * kPingSlotBytes;
     PLNET_CHECK(length <= bytes.size(), "ping memory is too small");
@@ -36,15 +36,15 @@ enum class ExchangeKind : std::uint8_t { kPing, kPush, kHeard, kAdmin };
 
 struct PingExchange {
   ExchangeKind kind = ExchangeKind::kPing;
-  bool linked = false;  // a descriptor lays it open
-  bool held = false;    // somebody here reads it, or waits for it
+  bool linked = false;  // a descriptor refers to it
+  bool held = false;    // a part of this node reads it, or waits for it
   void* owner = nullptr;
-  const void* left_by = nullptr;  // its owner of before, which has given it up
-  Nid target = Nid::any();        // of the check of a gateway
+  const void* left_by = nullptr;  // its previous owner, which has given it up
+  Nid target = Nid::any();        // of a gateway check
   MdHandle md;
-  std::uint32_t sequence = 0;  // of the buffer that is pushed
-  std::uint32_t length = 0;    // of what has been received
-  std::uint32_t losses = 0;    // of connections to the peer, when it was sent
+  std::uint32_t sequence = 0;  // of the pushed buffer
+  std::uint32_t length = 0;    // of the received data
+  std::uint32_t losses = 0;    // of connections to the peer, at the time of sending
   Fragment fragment;
   std::span<std::byte> room;
 
@@ -76,7 +76,7 @@ class PingExchanges {
     exchange->md = {};
     return exchange;
   }
-  // Gives it back if nothing uses it any more.
+  // Frees the slot when nothing uses it any more.
   void release(PingExchange& exchange) {
     if (exchange.linked || exchange.held) return;
     if (!exchange.target.is_any()) --checks_;
@@ -84,14 +84,13 @@ class PingExchanges {
     pool_.give(&exchange);
   }
 
-  // Until it is let go.
+  // The exchange is the check of a gateway until it is released.
   void becomes_check(PingExchange& exchange, const Nid& target) {
     exchange.target = target;
     ++checks_;
   }
 
-  // The network has not done yet with one that this owner has given up: a check of this target, or
-  // any.
+  // The network still has an exchange that this owner has given up: a check of this target, or any.
   [[nodiscard]] bool has_left(const void* owner, const Nid& target = Nid::any()) {
     for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
       if (!pool_.is_lent(i)) continue;
@@ -108,7 +107,7 @@ class PingExchanges {
 
  private:
   Pool<PingExchange> pool_;
-  std::size_t checks_ = 0;  // of those that are lent
+  std::size_t checks_ = 0;  // of the slots in use
 };
 
 }  // namespace plnet::lnet

@@ -49,7 +49,7 @@ Result<void> PingTarget::build() {
                                  fresh->room);
   if (!length) return std::unexpected(length.error());
   fresh->fragment.length = static_cast<std::uint32_t>(*length);
-  // Both are there for a moment, so that no ping finds nobody.
+  // Both exist for a moment, so that every ping finds one.
   const auto attached = operations_.attach({.portal = kPingPortal, .match_bits = kPingMatchBits},
                                            {.fragments = std::span(&fresh->fragment, 1),
                                             .length = fresh->fragment.length,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this node tells whoever pings it: the buffer, and the descriptor on portal 0 that serves it.
-// A new buffer is built beside the one in use, which stays as it is until the last reply from it
-// has gone; statuses and features change in place, one word at a time, as in the kernel.
-// Checked against lustre-release lnet/lnet/api-ni.c: lnet_ping_target_setup(),
-// lnet_ping_target_install_locked(), lnet_ping_target_update(), discovery_set().
+// The answer of this node to pings: the buffer, and the descriptor on portal 0 that serves it. A
+// new buffer is built beside the one in use, which stays until the last reply from it has left;
+// statuses and features change in place, one word at a time, as in the kernel. Checked against
+// lustre-release lnet/lnet/api-ni.c: lnet_ping_target_setup(), lnet_ping_target_install_locked(),
+// lnet_ping_target_update(), discovery_set().
 #pragma once
 
 #include <array>
@@ -30,25 +30,26 @@ using PingTargetCounter = PingTargetTable::Id;
 
 class PingTarget final : public EventHandler {
  public:
-  // One in use, and as many old ones from which replies are under way.
+  // One in use, and the rest for old ones with replies under way.
   static constexpr std::size_t kBuffers = 4;
 
   // `memory`: kBuffers slots.
   PingTarget(DataOperations& operations, PingMemory memory);
 
-  // Other interfaces: a new buffer with the next sequence number, now or, when replies are under
-  // way from all, by step(). At most kNisMax - 1, the primary one first.
+  // Builds a buffer with these interfaces and the next sequence number, now or, while replies use
+  // all buffers, by step(). At most kNisMax - 1, the primary one first.
   [[nodiscard]] Result<void> set_interfaces(std::span<const PingEntry> interfaces);
-  // The same with the next sequence number, so that who has acknowledged that has this one.
+  // The same interfaces with the next sequence number, so that an acknowledgement of it refers to
+  // this buffer.
   void renew();
-  // In place; the sequence number stays. True if it made a difference.
+  // In place; the sequence number stays. True if it changed.
   bool set_status(const Nid& nid, std::uint32_t status);
   bool set_routing(bool on);
   bool set_discovery(bool on);
-  // Nobody is answered any more.
+  // Answers no more pings.
   void close();
 
-  // Builds what was put off. Returns whether there is a new buffer.
+  // Builds a postponed buffer. True: there is a new buffer.
   bool step();
 
   [[nodiscard]] std::uint32_t sequence() const { return sequence_; }

@@ -19,12 +19,12 @@ Result<void> PushTarget::step() {
   if (linked_) {
     if (fragment_.length < wanted_ && !growing_) {
       growing_ = true;
-      (void)operations_.unlink(md_);  // posted again when that is over
+      (void)operations_.unlink(md_);  // posted again at its end
     }
     return {};
   }
   fragment_.length = wanted_;
-  linked_ = true;  // a push that waited may arrive inside the call
+  linked_ = true;  // a waiting push may arrive inside the call
   const auto attached = operations_.attach({.portal = kPingPortal, .match_bits = kPingMatchBits},
                                            {.fragments = std::span(&fragment_, 1),
                                             .length = fragment_.length,

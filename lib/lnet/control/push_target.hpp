@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where discovery pushes of others arrive: one descriptor for one push on portal 0, posted again
-// after each. Portal 0 is lazy, so pushes that come in between wait. It begins with the least that
-// any node must take and grows when a push or a reply showed that somebody has more to say.
+// The target of discovery pushes from other nodes: one descriptor for one push on portal 0, posted
+// again after each. Portal 0 is lazy, so other pushes wait meanwhile. It begins with the least size
+// that any node must accept, and grows when a push or a reply shows that a peer has more to send.
 // Checked against lustre-release lnet/lnet/api-ni.c: lnet_push_target_post(),
 // lnet_push_target_resize(), lnet_push_target_event_handler().
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace plnet::lnet {
 
-// Looks at the push inside the call.
+// Reads the push inside the call.
 class PushReader {
  public:
   virtual ~PushReader() = default;
@@ -26,9 +26,9 @@ class PushTarget final : public EventHandler {
   // `memory`: one slot.
   PushTarget(DataOperations& operations, PushReader& reader, PingMemory memory);
 
-  // Pushes of so many bytes come whole from the next post on; what no buffer could hold is cut.
+  // From the next post on, pushes of this size fit; larger ones than any buffer are cut.
   void grow(std::uint32_t bytes);
-  // Posts what is not posted. kNoMemory and the like: again with the next step.
+  // Posts the descriptor if it is not posted. kNoMemory and the like: the next step tries again.
   Result<void> step();
   void close();
 

@@ -12,18 +12,18 @@ PeerRecord& gateway_of(const Route& route) {
   return record_of(*route.gateway.load(std::memory_order_relaxed));
 }
 
-// Of two to one net through one node (lnet_rtr_transfer_to_peer()).
+// For two routes to one net through one node (lnet_rtr_transfer_to_peer()).
 bool is_no_better(const Route& a, const Route& b) {
   return a.spec.priority >= b.spec.priority || a.spec.hops >= b.spec.hops;
 }
 
-// How soon to look again whether readers have let go, and whether there is room for a gateway.
+// The interval of looks at readers that have not passed, and at gateways without room.
 constexpr Duration kReaderInterval = std::chrono::milliseconds(1);
 constexpr Duration kTryAgain = std::chrono::milliseconds(100);
 
 }  // namespace
 
-// Shards may hold what they found in the view before until they are next quiescent.
+// Shards may hold routes of the previous view until they are next quiescent.
 void Routes::publish() {
   auto fresh = std::make_unique<const RouteView>(table_.view());
   observer_.on_routes_published(*fresh);
@@ -33,7 +33,7 @@ void Routes::publish() {
   }
 }
 
-// Its grace begins when a view without it is out.
+// Its grace period begins when a view without it is published.
 void Routes::retire(std::unique_ptr<Route> route) {
   old_routes_.push_back({std::move(route), 0});
 }
@@ -63,7 +63,7 @@ Result<Route*> Routes::add(const RouteSetup& setup, const LocalView& local, bool
   return added;
 }
 
-// What stood behind one of those that go may come forward.
+// A route that yielded to a removed one may come forward.
 template <class Predicate>
 std::size_t Routes::remove_if(Predicate&& wanted) {
   auto taken = table_.extract_if(wanted);
@@ -100,7 +100,7 @@ Result<void> Routes::remove(NetId net, const Nid& gateway) {
   return {};
 }
 
-// Of those that are not in the table.
+// Routes outside the table.
 template <class Predicate>
 std::size_t Routes::forget(Predicate&& wanted) {
   return std::erase_if(orphans_, wanted) + std::erase_if(shadowed_, wanted);
@@ -116,8 +116,8 @@ void Routes::remove_all() {
   (void)remove_if([](const Route& /*route*/) { return true; });
 }
 
-// Those routes through `from` that `goes` names; of two to one net the better one stays. The
-// references of `to` have been summed up before.
+// Moves the routes through `from` for which `goes` is true; the better of two to one net stays. The
+// references of `to` already include them.
 template <class Predicate>
 void Routes::lead_through(PeerRecord& from, PeerRecord& to, Predicate&& goes) {
   const auto twin = [this](const Route& route, const PeerRecord& through) -> const Route* {
@@ -155,7 +155,7 @@ void Routes::gateway_moved(PeerRecord& from, PeerRecord& to) {
 // lustre-release lnet/lnet/router.c: lnet_consolidate_routes_locked()
 void Routes::nids_moved(PeerRecord& from, PeerRecord& to) {
   if (from.gateway_refs == 0) return;
-  // What stood behind another one through the same node may stand by itself now.
+  // A route that yielded to another one through the same node may be usable now.
   look_at_shadowed();
   const auto goes = [&](const Route& route) {
     return directory_.peer_of(route.spec.gateway) != &from;

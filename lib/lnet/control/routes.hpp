@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The routes of a running node: the coordinator adds and deletes them and publishes what every
-// shard reads. A gateway is a peer that stays for as long as a route leads through it; when
-// discovery finds that two gateways are one node, the routes of both lead through that. Control
-// path: allocates. Checked against lustre-release lnet/lnet/router.c: lnet_add_route(),
-// lnet_del_route(), lnet_rtr_transfer_to_peer(), lnet_consolidate_routes_locked();
-// lnet/lnet/peer.c: lnet_peer_deletion().
+// The routes of a running node: the coordinator adds and deletes them and publishes a view for all
+// shards. A gateway is a peer that stays while a route leads through it; when discovery finds that
+// two gateways are one node, the routes of both lead through that node. Control path: allocates.
+// Checked against lustre-release lnet/lnet/router.c: lnet_add_route(), lnet_del_route(),
+// lnet_rtr_transfer_to_peer(), lnet_consolidate_routes_locked(); lnet/lnet/peer.c:
+// lnet_peer_deletion().
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@
 
 namespace plnet::lnet {
 
-// What the coordinator's other parts make of a change of the routes.
+// The effects of a change of routes on other parts.
 class RoutesObserver {
  public:
   virtual ~RoutesObserver() = default;
-  // Every shard shall look at this one from now on.
+  // Every shard uses this view from now on.
   virtual void on_routes_published(const RouteView& view) = 0;
   virtual void on_route_added(Route& route) = 0;
-  // The first route that goes through it, or the last that did.
+  // The first route through it is added; the last one is removed.
   virtual void on_gateway_added(PeerRecord& gateway) = 0;
   virtual void on_gateway_removed(PeerRecord& gateway) = 0;
 };
@@ -38,26 +38,27 @@ class Routes {
   Routes(PeerDirectory& directory, Qsbr& qsbr, RoutesObserver& observer, Random random)
       : directory_(directory), qsbr_(qsbr), observer_(observer), table_(random) {}
 
-  // What RouteTable::check() says; kExists also when there is a route to this net through this
+  // Errors of RouteTable::check(); kExists also when there is a route to this net through this
   // node; kNoSpace, kNoMemory: no more routes or peers; kAgain: room for the gateway is being made,
-  // try again soon. `alive`: what is taken for true until the gateway was asked.
+  // try again soon. `alive`: the initial state, until the gateway was asked.
   [[nodiscard]] Result<Route*> add(const RouteSetup& setup, const LocalView& local, bool alive,
                                    Instant now);
-  // The route that was added with this NID or, if none was, those to `net` through the node that
-  // has it. kNotFound.
+  // Removes the route that was added with this NID; if there is none, those to `net` through the
+  // node with this NID. kNotFound.
   [[nodiscard]] Result<void> remove(NetId net, const Nid& gateway);
-  // All whose gateway was named by a NID on this network, which is ours no longer.
+  // This network is removed: removes all routes whose gateway was named by a NID on it.
   void net_removed(NetId net);
   void remove_all();
 
-  // PeerDirectoryHooks. References to peers have followed, or go with the peer.
+  // PeerDirectoryHooks. References to peers have been moved, or are removed with the peer.
   void gateway_moved(PeerRecord& from, PeerRecord& to);
-  // `from` stays, and keeps the routes by those NIDs that it still has. References follow here.
+  // `from` stays, and keeps the routes by its remaining NIDs. References are moved here.
   void nids_moved(PeerRecord& from, PeerRecord& to);
-  // Its routes are added anew by step().
+  // step() adds its routes anew.
   void gateway_gone(PeerRecord& gateway);
 
-  // Frees what nobody can look at, and adds what has lost its gateway. True: something was done.
+  // Frees objects that no shard can read any more, and adds routes that have lost their gateway.
+  // True: there was work.
   bool step(const LocalView& local, Instant now);
   [[nodiscard]] Instant next_deadline(Instant now) const;
 
@@ -81,7 +82,7 @@ class Routes {
   void retire(std::unique_ptr<Route> route);
   void refer(PeerRecord& gateway);
   void release_gateway(PeerRecord& gateway);
-  // step() adds those that nothing stands before any more.
+  // step() adds those that no better route stands before any more.
   void look_at_shadowed();
   template <class Predicate>
   std::size_t remove_if(Predicate&& wanted);
@@ -97,7 +98,7 @@ class Routes {
   std::unique_ptr<const RouteView> current_ = std::make_unique<const RouteView>();
   std::vector<Retired<const RouteView>> old_views_;
   std::vector<Retired<Route>> old_routes_;
-  std::vector<Orphan> orphans_;   // their gateway went; to be added anew
+  std::vector<Orphan> orphans_;   // their gateway was removed; to be added anew
   std::vector<Orphan> shadowed_;  // a better one leads to the same net through the same node
   Instant next_try_{};
 };

@@ -46,7 +46,7 @@ void RoutingStateMachine::set(bool on, Instant now) {
 
 Result<void> RoutingStateMachine::enable(Instant now) {
   if (leaves_) return std::unexpected(Errc::kBusy);
-  // It has forwarded all the time.
+  // The node has forwarded all the time.
   if (state_ == RoutingState::kStopping) set(true, now);
   if (state_ == RoutingState::kDisabled) go(RoutingState::kStarting, now);
   phase_ = DrainPhase::kNone;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether this node forwards messages of others, and what it tells them of that: the four states of
-// lnetctl and the way from one to the next, and a way out that loses nothing (drain). Pure: time,
-// and what the rest of the node knows, come in with each call.
-// Checked against lustre-release lnet/lnet/router.c at v2_17_0: lnet_rtrpools_enable(),
-// lnet_rtrpools_disable(), lnet_check_routers().
+// Whether this node forwards messages, and the announcement to its peers: the four states of
+// lnetctl and the transitions between them, and a stop without loss (drain). Pure: time and the
+// state of the node come in with each call. Checked against lustre-release lnet/lnet/router.c at
+// v2_17_0: lnet_rtrpools_enable(), lnet_rtrpools_disable(), lnet_check_routers().
 //
-// Where it departs from the kernel: a change of the intervals does not move a wait that has begun;
-// a stop can be cancelled (-EBUSY in the kernel), and a start does not wait for
-// alive_router_check_interval + router_ping_timeout before peers are told. The kernel waits so that
-// peers connect before they send; here a connection of a new peer waits for its turn anyway.
+// Departures from the kernel: a change of the intervals does not change a wait that has begun; a
+// stop can be cancelled (-EBUSY in the kernel), and a start does not wait for
+// alive_router_check_interval + router_ping_timeout before it is announced. The kernel waits so
+// that peers connect before they send; here a connection of a new peer waits for its turn anyway.
 #pragma once
 
 #include <cstddef>
@@ -21,30 +20,30 @@
 
 namespace plnet::lnet {
 
-// Messages of others.
+// The forwarded messages of the node.
 struct RoutedLoad {
-  std::size_t held = 0;     // that are here now, in a buffer or waiting for whatever they need
-  std::uint64_t taken = 0;  // that ever came
-  // Bytes that were sent and that transports still had, of all that they were given by `since`.
+  std::size_t held = 0;     // messages here now, in a buffer or waiting for a resource
+  std::uint64_t taken = 0;  // messages that ever arrived
+  // Bytes of sent messages that transports still had, of all that they were given by `since`.
   std::uint64_t unsent = 0;
-  Instant unsent_since = Instant::max();  // nobody counts: transports keep nothing back
+  Instant unsent_since = Instant::max();  // not counted: transports keep nothing back
 };
 
-// Of the peers that may be sending through this node.
+// The peers that may send through this node.
 struct PeersTold {
-  std::uint32_t pushed = 0;        // that can be pushed to
-  std::uint32_t acknowledged = 0;  // of them, that have acknowledged that it stops
-  std::uint32_t by_ping = 0;       // that hear of it only when they ask
-  bool counted = false;            // the above is of this drain
+  std::uint32_t pushed = 0;        // peers that can be pushed to
+  std::uint32_t acknowledged = 0;  // of these, peers that have acknowledged the stop
+  std::uint32_t by_ping = 0;       // peers that learn of it only by their own pings
+  bool counted = false;            // these numbers are of the current drain
 
   [[nodiscard]] bool all() const { return counted && by_ping == 0 && acknowledged == pushed; }
 };
 
 enum class DrainPhase : std::uint8_t {
   kNone,
-  kNoticing,  // peers are told; all goes on as before
-  kEmptying,  // they know: what is here and on its way leaves
-  kDrained,   // nothing is forwarded any more
+  kNoticing,  // peers are being told; forwarding goes on
+  kEmptying,  // peers know; held messages leave
+  kDrained,   // the node forwards nothing any more
 };
 
 // "disabled", "enabled", "stopping", "starting".
@@ -54,55 +53,55 @@ enum class DrainPhase : std::uint8_t {
 
 class RoutingStateMachine {
  public:
-  // The bound of a drain that has none of its own.
+  // The bound of a drain without its own.
   [[nodiscard]] static constexpr Duration patience(Duration notice) {
     return kStopPatience * notice;
   }
-  // Of a drain, once peers know: so long nothing more may come. A peer acknowledges before it has
-  // looked, and what it had sent by then is on its way.
+  // A drain ends after this time without a new message, once peers know. A peer acknowledges before
+  // it stops, and its earlier messages are still on their way.
   static constexpr Duration kQuiet = std::chrono::seconds(1);
-  // A stop waits for buffers for at most so many times as long as for peers, as in the kernel.
+  // The factor of a stop's wait for buffers to its wait for peers, as in the kernel.
   static constexpr int kStopPatience = 3;
 
   [[nodiscard]] RoutingState state() const { return state_; }
   // Peers are told that they may send through this node.
   [[nodiscard]] bool advertised() const { return state_ == RoutingState::kEnabled; }
   [[nodiscard]] DrainPhase phase() const { return phase_; }
-  // When it last began to forward.
+  // The last start of forwarding.
   [[nodiscard]] Instant began() const { return began_; }
   // The end of a stop if no message is held.
   [[nodiscard]] Instant earliest() const { return noticed_; }
   // The end of a stop or a drain even if messages are held.
   [[nodiscard]] Instant latest() const { return latest_; }
-  // What was here when a stop or drain ended by time; 0: nothing.
+  // Messages held when a stop or drain ended by time; 0: none.
   [[nodiscard]] std::size_t cut_off() const { return cut_off_; }
-  // Of a drain that empties: when the last message of others left. What transports had then has to
-  // leave, too; Instant::max(): it does not matter now.
+  // For a drain that empties: the time at which the last forwarded message left. Bytes that
+  // transports had then must leave, too; Instant::max(): not needed now.
   [[nodiscard]] Instant quiet_since() const {
     return phase_ == DrainPhase::kEmptying ? quiet_since_ : Instant::max();
   }
-  // The PeersTold of step() matter.
+  // step() needs PeersTold.
   [[nodiscard]] bool notifies_peers() const { return phase_ == DrainPhase::kNoticing; }
 
-  // At once: what the node was started with.
+  // Without delay: the state that the node was started with.
   void set(bool on, Instant now);
-  // Cancels a stop or a drain, otherwise starts: peers are told at the next step, when all shards
-  // have seen the state. kBusy: the process ends.
+  // Cancels a stop or a drain, otherwise starts: the next step announces it, after all shards have
+  // seen the state. kBusy: the process ends.
   [[nodiscard]] Result<void> enable(Instant now);
-  // `notice`: how long peers need to find out by themselves. Of a drain: it ends as a stop would
-  // that begins now, unless its own end comes before that.
+  // `notice`: the time in which peers learn of it by themselves. A drain ends like a stop that
+  // begins now, unless its own end is earlier.
   void disable(Instant now, Duration notice);
-  // Ends after `bound` at the latest, which may be set anew meanwhile. `full_notice`: no peer is
-  // believed to know before `notice` is over, acknowledgements or not. A stop becomes a drain that
-  // ends no later than the stop. kInvalid: it does not route.
+  // Ends after `bound` at the latest; another call may change it. `full_notice`: the node waits for
+  // all of `notice`, even if all peers have acknowledged. A stop becomes a drain that ends no later
+  // than the stop. kInvalid: the node does not route.
   [[nodiscard]] Result<void> drain(Instant now, Duration notice, Duration bound,
                                    bool full_notice = false);
-  // drain() before the process ends: from then on it can neither become a stop nor be cancelled.
+  // drain() before the end of the process: it can neither become a stop nor be cancelled.
   [[nodiscard]] Result<void> leave(Instant now, Duration notice, Duration bound, bool full_notice);
-  // enable() of a node that stops, drains or is drained. kInvalid: it does neither.
+  // enable() of a node that stops, drains or is drained. kInvalid: none of these.
   [[nodiscard]] Result<void> undrain(Instant now);
 
-  // Whether the state has changed.
+  // True: the state has changed.
   bool step(Instant now, const RoutedLoad& load, const PeersTold& told);
 
  private:
@@ -115,7 +114,7 @@ class RoutingStateMachine {
   bool full_notice_ = false;
   bool leaves_ = false;
   Instant began_{};
-  Instant noticed_{};  // by then all peers know
+  Instant noticed_{};  // the time by which all peers know
   Instant latest_{};
   Instant quiet_since_{};
   std::uint64_t taken_ = 0;

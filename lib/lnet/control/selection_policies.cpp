@@ -7,9 +7,9 @@ namespace plnet::lnet {
 
 namespace {
 
-// In one step, in comparisons of a NID with a policy: some ten microseconds.
+// The work of one step, in comparisons of a NID with a policy: some ten microseconds.
 constexpr std::size_t kWorkAtOnce = 512;
-// A view to be published. As many in one step as the directory takes back old ones.
+// The work of a view to publish. In one step as many as the directory takes back old ones.
 constexpr std::size_t kWorkOfView = 8;
 // Places without a peer cost a look each.
 constexpr std::uint32_t kPlacesAtOnce = 1024;
@@ -18,7 +18,7 @@ void add_once(std::vector<Nid>& nids, const Nid& nid) {
   if (std::ranges::find(nids, nid) == nids.end()) nids.push_back(nid);
 }
 
-// Of the first policy about priority whose range means it.
+// The priority of the first policy whose range includes the object.
 template <class Means>
 std::uint32_t first_priority(std::span<const Udsp> policies, std::optional<UdspRange> Udsp::* range,
                              const Means& means) {
@@ -39,7 +39,7 @@ void SelectionPolicies::set(std::span<const Udsp> policies, const LocalView& loc
   replace(sources_meant(local), routers_meant());
 }
 
-// A network that comes back still has what it had, also if no policy says so any more.
+// A network that is added again still has its old priority, even if no policy gives it now.
 void SelectionPolicies::local_changed(const LocalView& local) {
   apply(local);
   if (policies_.empty()) return;
@@ -61,7 +61,7 @@ void SelectionPolicies::replace(std::vector<std::vector<Nid>> sources,
                                 std::vector<std::vector<Nid>> routers) {
   if (!current_->made.empty()) old_.push_back(std::move(current_));
   for (const auto& old : old_)
-    old->grace = 0;  // not before this sweep is over
+    old->grace = 0;  // not before the end of this sweep
   current_ =
       std::make_unique<Meant>(Meant{.sources = std::move(sources), .routers = std::move(routers)});
   sweep_ = 0;
@@ -112,7 +112,7 @@ void SelectionPolicies::apply(const LocalView& local) const {
     ni->priority.set(priority_by(&Udsp::source, ni->nid));
 }
 
-// A list that comes to nothing now is passed over, as in the kernel.
+// Ignores a list that is empty now, as in the kernel.
 SelectionPolicies::Deciders SelectionPolicies::deciders_of(const Nid& peer_nid) const {
   const auto first = [&](const std::vector<std::vector<Nid>>& lists) {
     for (std::size_t i = 0; i < lists.size(); ++i) {
@@ -156,11 +156,11 @@ void SelectionPolicies::apply(PeerNi& ni) {
   const auto sources = [](const Preferences* preferences) {
     return preferences == nullptr ? std::span<const Nid>{} : preferences->local_nids();
   };
-  // What a peer that is not multi-rail got with its first request is the policy's to say.
+  // The policy replaces the NI that a peer which is not multi-rail got with its first request.
   if (!std::ranges::equal(sources(before), sources(after))) ni.preferred_ni.set(nullptr);
 }
 
-// Returns what it has cost.
+// Returns the work done.
 std::size_t SelectionPolicies::apply(PeerRecord& peer) {
   std::size_t work = peer.ni_count * std::max<std::size_t>(policies_.size(), 1);
   peer.nets.for_each([&](PeerNetRecord& net) {
@@ -177,8 +177,8 @@ std::size_t SelectionPolicies::apply(PeerRecord& peer) {
 unsigned SelectionPolicies::step() {
   std::erase_if(old_,
                 [this](const auto& old) { return old->grace != 0 && qsbr_.passed(old->grace); });
-  // Views that wait for room would be looked at again with each that is added to them, and what
-  // gateways consist of is in them.
+  // Views that wait for room would be looked at with each change, and the NIDs of gateways are in
+  // them.
   if (directory_.has_late_views()) return 0;
   if (look_at_gateways_) look_at_gateways();
   if (!sweeping()) return 0;

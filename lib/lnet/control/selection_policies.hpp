@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// User-defined selection policies (UDSP) at work: what they say of our networks and NIs, of peers'
-// networks and NIs, becomes the priorities and preferences that path selection reads. Of several
-// that fit, the first one decides.
+// User-defined selection policies (UDSP) in use: rules about networks and NIs of this node and of
+// peers become the priorities and preferences that path selection reads. Of several policies that
+// match, the first one decides.
 //
-// What belongs to this node follows a change at once; peers are looked at anew in step(), a bounded
-// number each time. A peer NI that comes is told at once. Which of our NIs a policy means, and
-// which gateways, is found out beforehand, so a change of those is a change of policies, too.
-// Control path: allocates, but for a peer NI that comes only if it is the first with its policies.
-// Checked against lustre-release lnet/lnet/udsp.c: lnet_udsp_apply_single_policy(). The kernel
-// knows a gateway by its primary NID only; here any NID of it will do.
+// Objects of this node follow a change at once; step() goes through the peers, a bounded number
+// each time. A new peer NI gets its values at once. The NIs and gateways that a policy includes are
+// computed beforehand, so a change of those is a change of policies, too. Control path: allocates;
+// for a new peer NI only if it is the first with its policies. Checked against lustre-release
+// lnet/lnet/udsp.c: lnet_udsp_apply_single_policy(). The kernel knows a gateway by its primary NID
+// only; here any NID of it counts.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@
 
 namespace plnet::lnet {
 
-// What a peer NI gets that comes.
+// The values of a new peer NI.
 struct PeerWelcome {
   std::uint32_t net_priority = kPriorityLowest;
   std::uint32_t priority = kPriorityLowest;
-  std::optional<Preferences> preferences{};  // absent: nothing is preferred
+  std::optional<Preferences> preferences{};  // absent: no preferences
 };
 
 class SelectionPolicies {
@@ -39,16 +39,16 @@ class SelectionPolicies {
   SelectionPolicies(PeerDirectory& directory, const Routes& routes, Qsbr& qsbr)
       : directory_(directory), routes_(routes), qsbr_(qsbr), current_(std::make_unique<Meant>()) {}
 
-  // These policies, in this order, instead of those that there are. The same again is nothing new.
+  // Replaces the policies by these, in this order. Equal policies change nothing.
   void set(std::span<const Udsp> policies, const LocalView& local);
   [[nodiscard]] std::span<const Udsp> list() const { return policies_; }
-  // True until every peer has what the policies say.
+  // True until every peer has the values of the policies.
   [[nodiscard]] bool sweeping() const { return look_at_gateways_ || sweep_ < directory_.numbers(); }
 
-  // After an NI or a network has come or gone.
+  // An NI or a network was added or removed.
   void local_changed(const LocalView& local);
-  // A route has come or gone, or a gateway may have other NIDs than before, or will when views are
-  // published. step() looks.
+  // A route was added or removed, or the NIDs of a gateway have changed, or will with the next
+  // views. step() looks.
   void gateways_changed();
   void apply(PeerNi& ni);
   [[nodiscard]] PeerWelcome welcome(const Nid& nid) const;
@@ -56,18 +56,18 @@ class SelectionPolicies {
     return priority_by(&Udsp::destination, net);
   }
 
-  // A bounded piece. Returns the work done.
+  // Does a bounded piece. Returns the work done.
   unsigned step();
-  // There is something to do now; something waits for readers, or for others' views, so that step()
+  // There is work now; there is work that waits for readers or for the views of others, so step()
   // should be called again soon.
   [[nodiscard]] bool has_work() const { return sweeping() && !directory_.has_late_views(); }
   [[nodiscard]] bool waiting() const { return !old_.empty() || sweeping(); }
 
  private:
-  // Of a policy about NIs and one about routers, those that decide.
+  // The deciding policy about NIs, and the one about routers.
   using Deciders = std::pair<std::size_t, std::size_t>;
 
-  // By policy, what its lists come to now, and the preferences that were made of them. Peer NIs
+  // For each policy: the present contents of its lists, and the preferences made of them. Peer NIs
   // point into them.
   struct Meant {
     std::vector<std::vector<Nid>> sources;
@@ -96,8 +96,8 @@ class SelectionPolicies {
   Qsbr& qsbr_;
   std::vector<Udsp> policies_;
   std::unique_ptr<Meant> current_;
-  std::vector<std::unique_ptr<Meant>> old_;  // peer NIs may still point into them, or readers
-  std::uint32_t sweep_ = UINT32_MAX;         // the number of the peer that is next
+  std::vector<std::unique_ptr<Meant>> old_;  // peer NIs or readers may still point into them
+  std::uint32_t sweep_ = UINT32_MAX;         // the number of the next peer
   bool look_at_gateways_ = false;
 };
 

@@ -44,15 +44,13 @@ namespace plnet::lnet {
 struct PathRequest {
   // The peer NI of the destination NID, discovered already if that is needed. Null: 0@lo.
   PeerNi* destination = nullptr;
-  Nid source =
-      Nid::any();  // the NID of this node that it must leave from; ACK and REPLY always name it
+  Nid source = Nid::any();  // it must leave from this NID; ACK and REPLY always name it
   // ACK and REPLY: the peer NI that brought the request, if it was a router. If it is no gateway
   // now, another path is searched and Path::hint_missed set.
   PeerNi* router = nullptr;
 
-  bool forwarded = false;  // of another node: the source NID stays
-  bool accepts_any_nid =
-      false;  // the originator and this message accept any NID of the destination's peer
+  bool forwarded = false;        // of another node: the source NID stays
+  bool accepts_any_nid = false;  // its originator does; set only for a NID that lacks health
   bool response = false;         // ACK or REPLY
   bool recovery = false;         // to exactly this NID
   bool reserved_portal = false;  // PUT or GET on portal 0
