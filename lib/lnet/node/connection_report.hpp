@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What network drivers with connections tell of them to `lnetctl conn`: copies taken at one moment,
-// as plain values.
+// Reports of network drivers with connections for `lnetctl conn`: copies of one moment, as plain
+// values.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace plnet::lnet {
 
-// Which of them; what is absent means all.
+// Selects connections; an absent field matches all.
 struct ConnectionQuery {
   std::optional<NetId> net;
   std::optional<Nid> nid;  // of the peer
 };
 
-// What the transport knows of a socket, as of now.
+// The state of a socket in the transport.
 struct TransportReport {
-  std::uint64_t unsent_bytes = 0;          // in the socket, not on the wire yet
-  std::uint64_t unacknowledged_bytes = 0;  // these, and those on their way
+  std::uint64_t unsent_bytes = 0;          // in the socket, not sent yet
+  std::uint64_t unacknowledged_bytes = 0;  // these, and those under way
   std::uint64_t unread_bytes = 0;
   std::uint32_t send_buffer_bytes = 0;
   std::uint32_t receive_buffer_bytes = 0;
@@ -30,21 +30,21 @@ struct TransportReport {
   std::uint64_t retransmits = 0;
   std::uint32_t round_trip_usec = 0;
   std::uint32_t round_trip_variance_usec = 0;
-  std::string congestion_control{};     // as the system calls it; "" where there is none
+  std::string congestion_control{};     // the system's name for it; "" without one
   std::uint32_t congestion_window = 0;  // segments
   std::uint32_t segment_bytes = 0;
   std::uint32_t napi_id = 0;
 };
 
-// The two ends of a queue pair, as its driver counts.
+// The state of a queue pair in its driver.
 struct QueuePairReport {
   std::uint32_t depth = 0;          // credits of each side
-  std::uint32_t fragments_max = 0;  // of one transfer
-  std::uint32_t credits = 0;        // ours to send with
+  std::uint32_t fragments_max = 0;  // in one transfer
+  std::uint32_t credits = 0;        // credits for our sends
   std::uint32_t reserved = 0;       // transfers that may begin
-  std::uint32_t owed = 0;           // to be returned
+  std::uint32_t owed = 0;           // credits to return
   std::uint32_t posted = 0;         // sends that have not completed
-  std::uint32_t held = 0;           // messages of the peer's that we are at
+  std::uint32_t held = 0;           // messages of the peer in work
   std::uint64_t incarnation = 0;    // of the peer
 };
 
@@ -52,13 +52,13 @@ struct ConnectionReport {
   Nid local;
   ProcessId peer;
   ShardId shard = 0;
-  std::string type;            // as lctl has it: A any, C control, I bulk in, O bulk out
+  std::string type;            // in lctl's notation: A any, C control, I bulk in, O bulk out
   std::string state;           // in the words of its driver
-  std::string local_address;   // 10.0.0.1:988; "" while there is none
+  std::string local_address;   // 10.0.0.1:988; "" if there is none
   std::string remote_address;  // the same
   unsigned protocol = 0;       // its version
-  bool by_us = false;          // who has made it
-  bool parked = false;         // we do not read from it for now
+  bool by_us = false;          // this node has made it
+  bool parked = false;         // this node does not read from it for now
   // Absent: not yet.
   std::optional<Duration> age{};
   std::optional<Duration> since_sent{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a peer may introduce itself to this node: what the access rules for connections say, for
-// whoever hears it first, an LND or the host of one. Whom we seek out ourselves nobody asks about.
+// The access rules for connections, asked by the part that first hears of a peer: an LND or its
+// host. Connections that this node makes need no permission.
 #pragma once
 
 #include <atomic>
@@ -12,21 +12,21 @@ namespace plnet::lnet {
 
 struct Introduction {
   const Nid& peer;
-  const Nid& ours;  // the NI that it has come to
+  const Nid& ours;  // the NI that it connects to
 
   [[nodiscard]] AccessQuestion question() const {
     return {.use = AccessUse::kConnect, .source = peer, .destination = ours, .from = ours.net()};
   }
 };
 
-// On `shard`. The rule that decides has decided once more.
+// On `shard`. Counts the decision of a rule.
 [[nodiscard]] inline bool admits_owner(const NodeShared& node, ShardId shard,
                                        const Introduction& introduction) {
   const AccessView* const rules = node.access.load(std::memory_order_acquire);
   return rules == nullptr || !rules->forbids_owner(shard, introduction.question());
 }
 
-// The same before it gets as far as that: only what is refused counts.
+// The same at an earlier point: counts only refusals.
 [[nodiscard]] inline bool refuses_owner(const NodeShared& node, ShardId shard,
                                         const Introduction& introduction) {
   const AccessView* const rules = node.access.load(std::memory_order_acquire);

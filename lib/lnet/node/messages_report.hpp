@@ -16,7 +16,7 @@
 
 namespace plnet::lnet {
 
-// Counts since the node came up; `waiting` is the present count.
+// Counts since the node was started; `waiting` is the present count.
 struct WaitReport {
   std::uint64_t waiting = 0;
   std::uint64_t waited = 0;
@@ -24,7 +24,7 @@ struct WaitReport {
   std::uint64_t longest_us = 0;
 };
 
-// A message that waits, or that its LND has.
+// A message that waits, or that is with its LND.
 struct StandingMessage {
   Nid source;  // any: no path was chosen yet
   Nid destination;

@@ -27,7 +27,7 @@ bool has_interface(Local local, const std::string& name) {
   return std::ranges::find(local, name, &InterfaceAddress::interface) != local.end();
 }
 
-// IPv4 first: it is what every version of LNet understands.
+// IPv4 first, because every version of LNet understands it.
 const IpAddress* address_of(Local local, const std::string& interface, AddressStyle style) {
   const auto find = [&](bool v6) -> const IpAddress* {
     const auto found = std::ranges::find_if(local, [&](const InterfaceAddress& each) {
@@ -76,7 +76,7 @@ Outcome<void> apply_text(NodeConfig& config, Local local) {
         add_ni(config, network.net, std::move(ni));
         continue;
       }
-      // Without a name it is the machine's first, whichever address matched.
+      // Without a name it is the machine's first interface, for any matching address.
       const std::string& name = interface.name.empty() ? local.front().interface : interface.name;
       if (!has_interface(local, name)) {
         return failure(Errc::kNotFound,
@@ -95,7 +95,7 @@ bool fits(const Ip2NetsConfig& rule, const IpAddress& address) {
                              [&](const AddressPattern& range) { return range.matches(address); });
 }
 
-// Those that the rule names, if all of them are there and fit; else all that fit.
+// The interfaces that the rule names, if all exist and match; else all that match.
 std::vector<std::string> interfaces_of(const Ip2NetsConfig& rule, Local local) {
   if (rule.interfaces.empty() && rule.ranges.empty()) {
     const std::string* const first = first_interface(local, true);
@@ -119,7 +119,7 @@ std::vector<std::string> interfaces_of(const Ip2NetsConfig& rule, Local local) {
   return fitting;
 }
 
-// It names both, and nobody has seen yet whether they go together.
+// The configuration has both interface and NID, and they have not been compared yet.
 bool is_to_be_seen(NetId net, const NiConfig& ni, const NodeConfig& before) {
   if (!ni.nid || ni.interfaces.empty() || !is_internet(net)) return false;
   const NetConfig* const earlier = before.net(net);
@@ -137,7 +137,7 @@ bool has_its_nid(NetId net, const NiConfig& ni, Local local) {
 
 }  // namespace
 
-// Its interfaces are those that have addresses; of others (cxi0) only their driver knows.
+// The interfaces of the network have addresses; others (cxi0) are known to their driver only.
 bool is_internet(NetId net) {
   const AddressStyle style = style_of(net);
   return style == AddressStyle::kIpv4 || style == AddressStyle::kIpv4Ipv6;

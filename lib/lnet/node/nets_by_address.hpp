@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configuration means on a machine with these addresses: rules (`ip2nets`) become networks,
-// and NIs of which only the interface is known get NIDs.
+// Applies a configuration to a machine with these addresses: rules (`ip2nets`) become networks, and
+// NIs with only an interface get NIDs.
 #pragma once
 
 #include <span>
@@ -13,40 +13,41 @@
 
 namespace plnet::lnet {
 
-// Of an interface that is up and not the loopback; in the machine's order.
+// An address of an interface that is up and not the loopback; in the machine's order.
 struct InterfaceAddress {
   std::string interface;
   IpAddress address;
 };
 
-// NIDs of this network are Internet addresses, so that its interfaces have them.
+// NIDs of this network are Internet addresses, which its interfaces have.
 [[nodiscard]] bool is_internet(NetId net);
 
-// There is something that cannot be told without addresses, and is not in `before` already.
+// The configuration needs the machine's addresses for something that is not in `before` already.
 [[nodiscard]] bool needs_addresses(const NodeConfig& config, const NodeConfig& before = {});
 
-// Takes the rules out and puts the networks in that they give here.
-// - Of the module option: those of every entry that matches an address. None at all: kNotFound, as
-//   the kernel does not start LNet then. An interface that is not there: kNotFound.
+// Replaces the rules by the networks that they yield here.
+// - The module option: the networks of every entry that matches an address. kNotFound: no entry
+//   matches, in which case the kernel does not start LNet, or an interface does not exist.
 //   lustre-release lnet/lnet/config.c: lnet_match_networks(), lnet_inet_select()
-// - Of the YAML `ip2nets`, each by itself: an NI on each interface that fits. A rule that finds
-//   none gives nothing: a site has one file for all its nodes.
-//   lustre-release lnet/utils/lnetconfig/liblnetconfig.c: lustre_lnet_match_ip_to_intf()
-// What is configured already stays as it is.
+// - Each rule of the YAML `ip2nets`: an NI on each interface that matches. A rule without a match
+//   yields nothing, since a site has one file for all its nodes. lustre-release
+//   lnet/utils/lnetconfig/liblnetconfig.c: lustre_lnet_match_ip_to_intf()
+//
+// NIs that are configured already stay unchanged.
 [[nodiscard]] Outcome<void> apply_ip2nets(NodeConfig& config,
                                           std::span<const InterfaceAddress> local);
 
-// On networks whose NIDs are Internet addresses, an NI without one gets that of its first
-// interface, or of the machine's first. It keeps what it has in `before`. One whose interface is
-// not there stays without. Of one that names both, the NID counts if an interface of it has that
-// address, so that what was exported comes back; else the interfaces do, as a kernel's lnetctl
-// looks at nothing else. Returns which these are, for people.
+// On networks whose NIDs are Internet addresses, an NI without a NID gets the address of its first
+// interface, or of the machine's first. It keeps the NID that it has in `before`. An NI without an
+// existing interface stays without NID. If an NI has both, its NID counts if one of its interfaces
+// has that address, so that an import restores an export; else the interfaces count, as in the
+// kernel's lnetctl. Returns those NIs, for messages to users.
 std::vector<std::string> assign_nids(NodeConfig& config, const NodeConfig& before,
                                      std::span<const InterfaceAddress> local);
 
-// Takes those routes of the whole site out that are for other nodes: to a network of this one, or
-// by a gateway that is this node or on no network of it. Returns whether this node is a gateway in
-// them. lustre-release lnet/lnet/config.c: lnet_parse_route()
+// Removes routes of the whole site that other nodes need: to a network of this node, or by a
+// gateway that is this node or on none of its networks. True: this node is a gateway in them.
+// lustre-release lnet/lnet/config.c: lnet_parse_route()
 bool settle_site_routes(NodeConfig& config);
 
 }  // namespace plnet::lnet

@@ -12,11 +12,11 @@ namespace plnet::lnet {
 
 namespace {
 
-// Peer NIs being taken away at a time; the others wait their turn.
+// Peer NIs in removal at a time; others wait their turn.
 constexpr std::size_t kErrands = 64;
-// Calls of which there is one: ResizeBuffers, CountUnsent.
+// Calls that exist once: ResizeBuffers, CountUnsent.
 constexpr std::size_t kTours = 2;
-// Nothing here is retired by callback: all that goes waits for a grace period of its own.
+// No object is retired by callback here: each waits for a grace period of its own.
 constexpr std::size_t kRetired = 1;
 
 std::vector<std::vector<ShardId>> by_cpt(const std::vector<std::uint16_t>& cpt_of_shard) {
@@ -26,11 +26,12 @@ std::vector<std::vector<ShardId>> by_cpt(const std::vector<std::uint16_t>& cpt_o
   return shards;
 }
 
-// A mailbox holds all that could ever be in it.
+// A mailbox holds all parcels that could be in it.
 std::size_t parcels_of(const NodeSetup& setup) {
   if (setup.cpt_of_shard.size() == 1) return 1;
   const ShardLimits& limits = setup.shard_limits;
-  const std::size_t of_shard = limits.messages + limits.receives + limits.receives;  // ACK notes
+  const std::size_t of_shard =
+      limits.messages + limits.receives + limits.receives;  // with notes of ACKs
   return of_shard * setup.cpt_of_shard.size() + kErrands + kNisMax + kTours;
 }
 
@@ -49,7 +50,7 @@ class LoopbackMaker final : public LndMaker {
 
 }  // namespace
 
-// Visits each shard that shall serve an NI.
+// Visits each shard that serves the NI.
 struct Node::PlugNi final : Call {
   PlugNi(Node& owner, Ni& new_ni, LndMaker& lnd_maker)
       : node(owner), ni(new_ni), maker(lnd_maker) {}
@@ -72,8 +73,9 @@ struct Node::PlugNi final : Call {
   unsigned visited = 0;
 };
 
-// Visits every shard: what waits for the NI ends, its port closes and goes. Two tours: the second
-// one waits for what is under way, and by then every shard has ended what waits.
+// Visits every shard: messages that wait for the NI end, its port closes and is removed. Two
+// rounds: the second one waits for messages under way, and by then every shard has ended those that
+// wait.
 struct Node::UnplugNi final : Call {
   UnplugNi(Node& owner, Ni& old_ni) : node(owner), ni(old_ni) {}
 
@@ -112,7 +114,7 @@ struct Node::UnplugNi final : Call {
   unsigned tour = 0;
 };
 
-// Visits every shard. What is asked for meanwhile is for the next tour.
+// Visits every shard. A change meanwhile needs another round.
 struct Node::ResizeBuffers final : Call {
   bool run(Shard& shard) override {
     give(shard.core());
@@ -254,8 +256,8 @@ void Node::plug_here(Shard& shard, Ni& ni, LndMaker& maker) {
   port.adopt(maker.make(port, shard.shard()));
 }
 
-// lustre-release lnet/lnet/api-ni.c: lnet_ni_tq_credits(). A shard of ours stands where the kernel
-// has a CPT.
+// lustre-release lnet/lnet/api-ni.c: lnet_ni_tq_credits(). A shard takes the place of a kernel's
+// CPT.
 std::int32_t Node::credits_of(const Ni& ni) const {
   const auto shards = static_cast<std::int32_t>(ni.shards.count());
   const NiTunables& tunables = ni.tunables;
@@ -302,14 +304,14 @@ void Node::release_ni(Ni& ni) {
   shards_[0]->call(unplug, 0);
 }
 
-// Shards that sleep may hold what is no longer to be held.
+// Sleeping shards may hold messages that no rule holds any more.
 void Node::publish_faults(const FaultView* view) {
   shared_.faults.store(view, std::memory_order_release);
   for (Doorbell* const doorbell : shared_.doorbells)
     doorbell->ring();
 }
 
-// What is forwarded is counted at its end; until then it is held.
+// A forwarded message counts as taken at its end; until then it is held.
 RoutedLoad Node::routed_load() const {
   RoutedLoad load;
   for (const auto& shard : shards_) {
@@ -356,7 +358,7 @@ void Node::end_pushes() {
 
 void Node::pass_unturned() {
   for (unsigned i = 0; i < shards_.size(); ++i)
-    online(i);  // as it is before its first turn
+    online(i);  // for each shard, the state before its first turn
   coordinator_->reclaim();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node of LNet: its shards, what they share, and its coordinator. What a program or the simulator
-// puts together; it knows no thread. Whoever owns it polls the shards, each from its own thread,
-// and makes all other calls on the coordinator's thread (shard 0) unless they say otherwise.
+// A node of LNet: its shards, their shared data, and its coordinator. It knows no thread: a program
+// polls each shard from its own thread, and the simulator from one. All other calls are made on the
+// coordinator's thread (shard 0), unless the call says otherwise.
 #pragma once
 
 #include <memory>
@@ -30,20 +30,20 @@ struct NodeSetup {
   ShardLimits shard_limits;
   CoordinatorLimits coordinator;
   PlacementRule placement = PlacementRule::kV217;
-  std::uint64_t interface_cookie = 1;  // differs from that of every earlier run
+  std::uint64_t interface_cookie = 1;  // unlike that of any earlier run
   std::uint32_t pid = kLustrePid;
   const ArenaTable* arenas = nullptr;
-  std::vector<RouterMemory> router_memory;  // of each shard; empty: it cannot forward
+  std::vector<RouterMemory> router_memory;  // of each shard; empty: the node cannot forward
   PingMemory control_memory;                // Coordinator::memory_bytes() of some arena
   const CptDistances* distances = nullptr;
   std::span<Doorbell* const> doorbells;  // one for each shard
-  std::span<const TapSlot> taps{};       // one for each shard; empty: nobody listens
+  std::span<const TapSlot> taps{};       // one for each shard; empty: no captures
   Instant start{};
 };
 
 class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
  public:
-  // Everything is allocated here.
+  // Allocates everything.
   explicit Node(const NodeSetup& setup);
   ~Node() override;
   Node(const Node&) = delete;
@@ -54,12 +54,12 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   [[nodiscard]] Shard& shard(unsigned number) { return *shards_[number]; }
   [[nodiscard]] const Shard& shard(unsigned number) const { return *shards_[number]; }
   void quiescent(unsigned shard) { qsbr_.quiescent(readers_[shard]); }
-  // A thread that sleeps holds nothing.
+  // A sleeping thread holds nothing.
   void offline(unsigned shard) { qsbr_.offline(readers_[shard]); }
   void online(unsigned shard) { qsbr_.online(readers_[shard]); }
-  // In place of turns, while nobody turns any shard: what was replaced can be used again.
+  // In place of turns, while no thread polls the shards: replaced objects can be used again.
   void pass_unturned();
-  // After the turn of shard 0, on its thread: peers, discovery, what is to be released.
+  // After the turn of shard 0, on its thread: peers, discovery, releases.
   unsigned coordinate(Instant now);
   [[nodiscard]] Instant next_coordination(Instant now) { return coordinator_->next_deadline(now); }
 
@@ -68,26 +68,27 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   [[nodiscard]] Coordinator& coordinator() { return *coordinator_; }
   [[nodiscard]] const Coordinator& coordinator() const { return *coordinator_; }
 
-  // `config.shards` is filled in. Before any shard is polled: its ports are there at once. Later,
-  // on the thread of shard 0: its ports are there some turns later, and messages wait for that.
+  // Fills in `config.shards`. Before any shard is polled: its ports exist at once. Later, on the
+  // thread of shard 0: its ports exist some turns later, and messages wait for that.
   [[nodiscard]] Outcome<Ni*> add_ni(NiSetup config, LndMaker& maker);
-  // On the thread of shard 0. Ends what uses it; it is gone when releasing_nis() says so.
+  // On the thread of shard 0. Ends all messages of the NI; releasing_nis() says when it is gone.
   [[nodiscard]] Outcome<void> remove_ni(const Nid& nid);
   [[nodiscard]] std::size_t releasing_nis() const { return unplugs_.size(); }
-  // On the thread of shard 0: the CPT where the peer NI with this NID is at home, or will be.
-  // Absent: not known before it is there.
+  // On the thread of shard 0: the CPT of the home of this peer NI, present or future. Absent:
+  // unknown until it exists.
   [[nodiscard]] std::optional<std::uint16_t> cpt_of(const Nid& nid) const;
-  // A portal on which PUTs wait for a match entry. Any thread.
+  // PUTs without a match wait on a lazy portal. Any thread.
   void set_lazy(PortalId portal, bool lazy);
-  // Router buffers of the whole node, 0: as it needs them (flow/pool_sizing.hpp). On the thread of
-  // shard 0; the others have theirs some turns later. kNoMemory: more than the node was made for.
+  // Router buffers of the whole node; 0: sized automatically (flow/pool_sizing.hpp). On the thread
+  // of shard 0; the other shards follow some turns later. kNoMemory: more than the node was made
+  // for.
   [[nodiscard]] Outcome<void> set_router_buffers(const BufferCounts& wanted);
-  // kNoMemory: it has none and could only drop what it is to forward.
+  // kNoMemory: the node has no buffers and would drop every message.
   [[nodiscard]] Outcome<void> check_router_memory() const;
   // From now on NIs are added to a running node.
   void set_running() { running_ = true; }
 
-  // Nothing is under way or waits, on any shard. For a node whose shards stand still.
+  // No message is under way or waits, on any shard. For a node whose shards are not polled.
   [[nodiscard]] bool idle() const;
 
  private:

@@ -60,7 +60,7 @@ void check_parameters(const Values& values, Issues& issues) {
   }
 }
 
-// An interface with several addresses may have an NI for each, once they say which.
+// An interface with several addresses may have an NI for each, if these name their NIDs.
 bool share_interface(const NiConfig& a, const NiConfig& b) {
   if (a.nid && b.nid) return false;
   return std::ranges::any_of(a.interfaces, [&b](const std::string& name) {
@@ -259,7 +259,7 @@ void drop_what_was_on(NodeConfig& config, std::span<const NetId> nets) {
 
 bool is_same_ni(const NiConfig& a, const NiConfig& b) {
   if (a.nid && b.nid) return *a.nid == *b.nid;
-  // One of the two may have been told the NID of its interface.
+  // One of the two may have got the NID of its interface.
   return a.interfaces == b.interfaces &&
          (!a.interfaces.empty() || a.nid.has_value() == b.nid.has_value());
 }
@@ -288,7 +288,8 @@ std::vector<NodeConfigIssue> check_node_config(const NodeConfig& config) {
   return issues;
 }
 
-// lustre-release lnet/utils/lnetconfig/liblnetconfig_lnd.c: what the show functions print.
+// lustre-release lnet/utils/lnetconfig/liblnetconfig_lnd.c: the fields that the show functions
+// print.
 std::vector<std::string_view> lnd_tunable_names(NetId net) {
   switch (static_cast<NetType>(type_of_net(net))) {
     case NetType::kTcp: return {"conns_per_peer", "timeout", "tos"};

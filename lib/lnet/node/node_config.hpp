@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a person configures of LNet on a node, as plain values: networks and interfaces, routes,
-// peers, policies, and the variables of `lnetctl global show`. Files and command lines become this,
-// the core takes it, exports come from it.
+// The configuration of LNet on a node, as plain values: networks and interfaces, routes, peers,
+// policies, and the variables of `lnetctl global show`. Files and command lines are read into it,
+// the core applies it, exports print it.
 #pragma once
 
 #include <array>
@@ -23,15 +23,15 @@
 
 namespace plnet::lnet {
 
-// Limits of one node's configuration; more than any site has, so that a file cannot fill memory.
+// Limits of one node's configuration; no site has more, and a file cannot fill memory.
 inline constexpr std::size_t kConfiguredNetsMax = 256;
 inline constexpr std::size_t kConfiguredNisMax = 256;  // on one network; lnet_interfaces_max is 200
 inline constexpr std::size_t kConfiguredPeersMax = 65536;
-// Seconds of which a duration can count the nanoseconds; of each module's option the same.
+// The most seconds whose nanoseconds fit into a duration; also for options of modules.
 inline constexpr std::int64_t kLndTimeoutMaxS = 2'147'483;
 
-// The lnd tunable that every network has: the name of the driver that serves the NI instead of the
-// one that its kind of network has.
+// The lnd tunable that every network has: the name of the driver of the NI, instead of the default
+// of its network type.
 inline constexpr std::string_view kDriverTunable = "driver";
 
 // In tunables: the network driver's own default.
@@ -66,7 +66,7 @@ struct NetConfig {
 
 using RouteConfig = RouteSpec;
 
-// Buffers of the whole node; 0: as many as LNet takes by itself.
+// Buffers of the whole node; 0: sized automatically.
 struct BuffersConfig {
   std::int32_t tiny = 0;
   std::int32_t small = 0;
@@ -84,7 +84,7 @@ struct PeerConfig {
   friend bool operator==(const PeerConfig&, const PeerConfig&) = default;
 };
 
-// A rule of the YAML `ip2nets`: this network, on the interfaces that fit. Without interfaces and
+// A rule of the YAML `ip2nets`: this network, on the matching interfaces. Without interfaces and
 // ranges: the first interface that is up.
 struct Ip2NetsConfig {
   NetId net = kNetAny;
@@ -97,7 +97,7 @@ struct Ip2NetsConfig {
   friend bool operator==(const Ip2NetsConfig&, const Ip2NetsConfig&) = default;
 };
 
-// An option of a kernel module that has no place of its own above: who needs it looks it up.
+// A module option without a field above: the part that needs it looks it up.
 struct ModuleOption {
   std::string module;  // lnet, ksocklnd, ko2iblnd, kkfilnd
   std::string name;
@@ -106,7 +106,7 @@ struct ModuleOption {
   friend bool operator==(const ModuleOption&, const ModuleOption&) = default;
 };
 
-// The values of Parameters (parameters.hpp), of which this is the copy that can be passed around.
+// The values of Parameters (parameters.hpp), as a copy.
 struct ParameterValues {
   std::int32_t numa_range = 0;
   std::int32_t max_interfaces = 200;
@@ -129,7 +129,7 @@ struct ParameterValues {
 
 // A variable of `lnetctl global show` and `lnetctl set`.
 struct GlobalVariable {
-  std::string_view name;  // as lnetctl says it
+  std::string_view name;  // lnetctl's name
   std::int32_t ParameterValues::* member;
   std::int32_t low;
   std::int32_t high;
@@ -138,11 +138,11 @@ struct GlobalVariable {
 // In the order of `global show`, which has lnd_timeout (derived, not to be set) after
 // router_sensitivity.
 [[nodiscard]] const std::array<GlobalVariable, 12>& global_variables();
-// Null if there is none of that name.
+// Null: no variable has this name.
 [[nodiscard]] const GlobalVariable* find_global_variable(std::string_view name);
 
 // Sets one variable with the kernel's side effects and conditions: interfaces below 16 mean the
-// default, a health sensitivity of 0 turns retries off. The values are left alone if it fails.
+// default, a health sensitivity of 0 turns retries off. A failure leaves the values unchanged.
 // lustre-release lnet/lnet/api-ni.c: intf_max_set(), sensitivity_set(), retry_count_set(),
 // transaction_to_set().
 [[nodiscard]] Outcome<void> set_global_variable(ParameterValues& values,
@@ -152,15 +152,15 @@ struct NodeConfig {
   std::vector<NetConfig> nets;
   std::vector<RouteConfig> routes;
   bool routing = false;  // forward messages between networks
-  // It routes, too, if one of these turns out to be a NID of its own: gateways of the module option
-  // `routes`, when `forwarding` says nothing. Empty once that was looked at.
+  // The node also routes if one of these is a NID of its own: gateways of the module option
+  // `routes`, if `forwarding` is not set. Empty after that was decided.
   std::vector<Nid> routes_if_ours;
   BuffersConfig buffers;
   std::vector<PeerConfig> peers;
   std::vector<Ip2NetsConfig> ip2nets;
   std::string ip2nets_text;  // the module parameter, for parse_ip2nets(); "" = none
   std::vector<Udsp> udsps;
-  std::vector<FaultSpec> faults;   // complete(), each once; the newest, which is asked first, last
+  std::vector<FaultSpec> faults;  // complete() and distinct; the newest, which is asked first, last
   std::vector<AccessRule> access;  // in order: the first that matches decides
   ParameterValues parameters;
   std::vector<ModuleOption> module_options;
@@ -168,17 +168,17 @@ struct NodeConfig {
   [[nodiscard]] const NetConfig* net(NetId id) const;
   [[nodiscard]] const RouteConfig* route(NetId net, const Nid& gateway) const;
   [[nodiscard]] const PeerConfig* peer(const Nid& primary) const;
-  // "" if it was not given.
+  // "" if it is not set.
   [[nodiscard]] std::string_view module_option(std::string_view module,
                                                std::string_view name) const;
 
   friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
 };
 
-// Are these the same NI: the same NID if both have one, else the same interfaces?
+// The same NI: equal NIDs if both have one, else equal interfaces.
 [[nodiscard]] bool is_same_ni(const NiConfig& a, const NiConfig& b);
 
-// These networks have gone, and with them routes by gateways there, and peers and NIDs of peers.
+// These networks were removed: removes routes by gateways there, and peers and NIDs of peers.
 void drop_what_was_on(NodeConfig& config, std::span<const NetId> nets);
 
 struct NodeConfigIssue {
@@ -186,10 +186,10 @@ struct NodeConfigIssue {
   std::string what;
 };
 
-// What is wrong with it, as far as that can be told without the machine. Empty if all is well.
+// The errors that can be found without the machine. Empty: none.
 [[nodiscard]] std::vector<NodeConfigIssue> check_node_config(const NodeConfig& config);
 
-// Names of `lnd tunables` that a network of this type has; empty: none known.
+// Names of the `lnd tunables` of this network type; empty: none known.
 [[nodiscard]] std::vector<std::string_view> lnd_tunable_names(NetId net);
 [[nodiscard]] Outcome<void> check_lnd_tunable(NetId net, const LndTunable& tunable);
 

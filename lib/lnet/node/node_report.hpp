@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node tells of itself to `lnetctl`: copies taken at one moment, as plain values. The core
-// fills them in, lib/runtime/lnet prints them.
+// The reports of a node for `lnetctl`: copies of one moment, as plain values. The core fills them
+// in, lib/runtime/lnet prints them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace plnet::lnet {
 
-// How much is told: `-v 0` to `-v 4` of lnetctl.
+// The detail of a report: `-v 0` to `-v 4` of lnetctl.
 inline constexpr int kReportLevelMax = 4;
 
 struct TrafficReport {
@@ -43,7 +43,7 @@ struct MessageReport {
   MessageCounts dropped;
 };
 
-// What policies (UDSP) gave an interface.
+// The values that policies (UDSP) give an interface.
 struct PolicyReport {
   std::uint32_t net_priority = kPriorityLowest;
   std::uint32_t nid_priority = kPriorityLowest;
@@ -61,10 +61,10 @@ struct NiHealthReport {
   std::uint32_t timeouts = 0;
   std::uint32_t error = 0;
   std::uint32_t ping_count = 0;
-  std::int64_t next_ping = 0;  // in seconds; 0 = none is due
+  std::int64_t next_ping = 0;  // in seconds; 0: none is due
 };
 
-// Of an NI on one CPT.
+// The queue of an NI on one CPT.
 struct TxQueueReport {
   std::uint16_t cpt = 0;
   std::int32_t references = 0;
@@ -76,21 +76,22 @@ struct TxQueueReport {
 struct NiReport {
   Nid nid;
   bool up = true;
-  std::string down_cause;            // why it is not up
-  std::uint32_t status_changes = 0;  // since it is there
+  std::string down_cause;            // the cause if it is not up
+  std::uint32_t status_changes = 0;  // since it exists
   std::vector<std::string> interfaces;
   TrafficReport traffic;
   PolicyReport policy;
   MessageReport messages;
   NiHealthReport health;
   NiTunables tunables;
-  std::vector<LndTunable> lnd_tunables;  // in the order in which they are printed
-  std::string driver;                    // whose `parameters` these are: "ksocklnd"
-  std::vector<LndTunable> parameters;    // all that are in force, under the kernel's names
+  std::vector<LndTunable> lnd_tunables;  // in the order of printing
+  std::string driver;                    // the driver of `parameters`: "ksocklnd"
+  std::vector<LndTunable> parameters;    // all present values, under the kernel's names
   std::uint16_t device_cpt = 0;
-  std::vector<std::uint16_t> cpts;       // all that it uses, written out
+  std::vector<std::uint16_t> cpts;       // all that it uses, listed
   std::vector<TxQueueReport> tx_queues;  // of these, in order
-  std::int64_t since_alive_s = -1;  // since its network was last heard of; -1: this is no router
+  std::int64_t since_alive_s =
+      -1;  // since the last message on its network; -1: the node does not route
 };
 
 // The first net is lo, whose only NI is 0@lo.
@@ -122,8 +123,8 @@ struct PeerNiReport {
   Nid nid;
   Aliveness state = Aliveness::kUnknown;
   std::optional<Errc> trouble{};     // it cannot be connected
-  std::optional<Duration> silent{};  // then: since it was last heard, if ever
-  std::string state_cause{};         // the same for people
+  std::optional<Duration> silent{};  // then: time since its last message, if any
+  std::string state_cause{};         // the same in words
   std::int32_t max_ni_tx_credits = 0;
   std::int32_t available_tx_credits = 0;
   std::int32_t min_tx_credits = 0;
@@ -157,21 +158,20 @@ struct RouteReport {
   bool single_hop = true;
   std::uint64_t changes = 0;  // ever
   std::vector<RouteChangeReport> last_changes;
-  std::uint32_t answers_wanted = 0;  // before it, which flapped, is used again
+  std::uint32_t answers_wanted = 0;  // checks to answer, before it is used again after it flapped
 };
 
-// A node that routes lead through.
-// Interfaces that something is done about until they are well again.
+// Interfaces under recovery.
 struct RecoveryReport {
-  std::vector<Nid> local;  // ours, not at their full health
-  std::vector<Nid> peers;  // down or not at their full health, and are pinged
+  std::vector<Nid> local;  // of this node, without full health
+  std::vector<Nid> peers;  // peer NIs that are down or lack health, and are pinged
 };
 
 struct GatewayReport {
   Nid primary;
-  std::uint32_t references = 0;  // of the peer: its networks, and that it is a gateway
+  std::uint32_t references = 0;  // of the peer: its networks, and its use as a gateway
   std::uint32_t routes = 0;
-  bool up = false;  // it answers, and an NI is up on each of its networks
+  bool up = false;  // it answers, and an NI on each of its networks is up
   bool checking = false;
   std::optional<Duration> since_checked{};
 };
@@ -181,33 +181,33 @@ struct BufferPoolReport {
   std::int32_t buffers = 0;
   std::int32_t credits = 0;
   std::int32_t credits_min = 0;
-  // Not the kernel's; since the start or `stats reset`.
+  // Not in the kernel; since the start or `stats reset`.
   std::uint64_t used_max = 0;
   std::uint64_t waited = 0;  // messages
 };
 
-// A start, a stop or a drain that is under way, or a drain that is over.
+// A start, stop or drain that is under way, or a drain that has ended.
 struct RoutingChangeReport {
   std::string phase;
-  std::int64_t seconds_least = 0;  // of a stop, if nothing is held
+  std::int64_t seconds_least = 0;  // of a stop, if no message is held
   std::int64_t seconds_left = 0;   // at most
-  bool is_drain = false;           // else only what is held is known of it
-  std::uint32_t peers = 0;         // that can be told
+  bool is_drain = false;           // else only `held` is known
+  std::uint32_t peers = 0;         // peers that can be told
   std::uint32_t acknowledged = 0;
-  std::uint32_t by_ping = 0;  // peers that have to ask
-  std::uint64_t held = 0;     // messages of others that are here
-  std::uint64_t cut_off = 0;  // of them, when time was over
-  std::uint64_t unsent = 0;   // bytes that have left LNet, and not this machine
+  std::uint32_t by_ping = 0;  // peers that learn of it by their pings
+  std::uint64_t held = 0;     // forwarded messages that are here
+  std::uint64_t cut_off = 0;  // messages held when the time was over
+  std::uint64_t unsent = 0;   // bytes that have left LNet, but not this machine
 };
 
-// Something that messages wait for since there is too little of it.
+// A resource that messages wait for because there is too little of it.
 struct StarvingReport {
-  std::string of;  // as the log names it
+  std::string of;  // in the words of the log
   unsigned cpt = 0;
   unsigned shard = 0;
-  std::uint64_t waited = 0;  // messages, when the log told of it last
-  std::string most;          // who has most of it, or waits most; "" if nobody stands out
-  std::string more;          // why there is no more, and the command that changes it
+  std::uint64_t waited = 0;  // messages at the time of the last log line
+  std::string most;          // the one that has most of it, or waits most; "" if none stands out
+  std::string more;          // the cause, and the command that changes it
 };
 
 struct RoutingReport {
@@ -217,7 +217,7 @@ struct RoutingReport {
     BufferPoolReport large;
   };
   std::vector<OfCpt> cpts;
-  bool configured = false;  // that it routes, whatever has become of it since
+  bool configured = false;  // configured to route, in any present state
   RoutingState state = RoutingState::kDisabled;
   std::optional<RoutingChangeReport> change;
   std::vector<StarvingReport> starving;
@@ -259,7 +259,7 @@ struct StatisticsReport {
 #undef PLNET_X
 };
 
-// What a node answered to a ping, or what discovery found; 0@lo is left out.
+// The answer of a node to a ping, or the result of discovery; without 0@lo.
 struct RemoteNode {
   std::optional<Nid> primary;  // absent: not in the peer table
   bool multi_rail = false;
@@ -277,7 +277,7 @@ struct PingBurst {
 
 struct PingReport {
   Nid asked;
-  Outcome<RemoteNode> answer;  // of a burst: the last that came
+  Outcome<RemoteNode> answer;  // of a burst: the last one
   std::optional<PingBurst> burst;
 };
 

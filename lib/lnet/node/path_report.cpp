@@ -59,7 +59,7 @@ class Notes final : public PathTrace {
   void note(const char* kind, const Thing& loser, const Thing& winner, Criterion by) {
     notes_.push_back({kind, name_of(loser), std::string(text_of(by)), name_of(winner)});
   }
-  // Routes may have come and gone since the coordinator was asked.
+  // Routes may have changed since the coordinator was asked.
   [[nodiscard]] std::string text_of_trouble(const Route& route) const {
     if (troubles_ == nullptr || route.number >= troubles_->size()) return {};
     const RouteTrouble& trouble = (*troubles_)[route.number];
@@ -76,7 +76,7 @@ class Notes final : public PathTrace {
   const RouteTroubles* const troubles_;
 };
 
-// A peer that nobody has made yet, as the first message to it would: one NI, not multi-rail.
+// A peer that does not exist yet, as the first message would make it: one NI, not multi-rail.
 class Stranger {
  public:
   Stranger(const Nid& nid, const LocalView& local, const PeerWelcome* welcome) {
@@ -136,8 +136,8 @@ PathStep step_of(const Path& path, const PathViews& views, const PeerNi& strange
   return step;
 }
 
-// A client of a network that is not ours comes by a gateway: as far as this node can know, by those
-// that lead back to it.
+// A client on a remote network comes by a gateway: as far as this node knows, by one that leads
+// back to it.
 std::vector<NetId> networks_in(const Nid& source, const PathViews& views) {
   if (views.local.net(source.net()) != nullptr) return {source.net()};
   std::vector<NetId> nets;
@@ -171,7 +171,7 @@ std::vector<PathDenial> denied_by_rules(const PathQuestion& question, const Path
   return denied;
 }
 
-// Of which networks nothing is known, nothing is said.
+// Networks without any known facts are left out.
 std::vector<PathRejection> rejected_by_rules(const PathQuestion& question, const PathViews& views) {
   std::vector<PathRejection> rejected;
   const Nid& destination = question.destination;
@@ -210,7 +210,7 @@ RouteTroubles troubles_of(const RouteView& routes) {
     for (const Route* const route : net.routes) {
       if (route->alive.get()) continue;
       if (route->number >= troubles.size()) troubles.resize(route->number + 1);
-      // What its history has is of another time if that says that it is up.
+      // The history of a route that was last up describes another time.
       troubles[route->number] = {.route = route->spec,
                                  .cause = route->told_up ? RouteCause::kNone : route->told_cause,
                                  .answers_wanted = route->flaps.answers_wanted()};
@@ -232,7 +232,7 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
                       .memory_cpt = views.cpt,
                       .distances = views.distances,
                       .device_priorities = {}};
-  if (views.local.ni(question.destination) != nullptr) request.destination = nullptr;  // ourselves
+  if (views.local.ni(question.destination) != nullptr) request.destination = nullptr;  // this node
   if (!report.forwarded) request.source = source;
   Notes notes(report.alternatives, views.troubles);
   const auto path =

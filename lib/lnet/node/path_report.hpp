@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which way a message would take now, and for each alternative why not: what `lnetctl route
-// explain` tells. Plain values, made by the selection that messages use.
+// The path that a message would take now, with the reason against each alternative, for `lnetctl
+// route explain`. Plain values, made by the selection code of messages.
 #pragma once
 
 #include <cstdint>
@@ -19,71 +19,71 @@ namespace plnet::lnet {
 class PeerPorts;
 struct PeerWelcome;  // control/selection_policies.hpp
 
-// A NID of ours as source: a message of ours. Any other: one that this node forwards. Any: one of
-// ours that may leave by whichever NI is the best.
+// A NID of this node as source: a message of this node. Any other: a forwarded message. Any: a
+// message of this node that may leave by any NI.
 struct PathQuestion {
   Nid source = Nid::any();
   Nid destination;
 };
 
-// What the rules of access say of it.
+// The decision of an access rule.
 struct PathDenial {
   std::size_t rule = 0;
-  NetId from = kNetAny;  // if it comes in by this network of ours; any: by whichever it comes
+  NetId from = kNetAny;  // for messages that arrive by this network of ours; any: by any network
 };
 
-// Nobody may send it so: the connection is closed, too.
+// A message that violates the protocol here: its connection is closed, too.
 struct PathRejection {
   Cause cause = Cause::kRejectedNotDirect;
   NetId from = kNetAny;  // as in a denial
 };
 
-// Something that was looked at and not taken.
+// An alternative that was not taken.
 struct PathAlternative {
   std::string kind;  // "NI", "peer NI", "network", "route"
   std::string name;
   std::string why;
-  std::optional<std::string> instead;  // what it lost to, which may have lost later itself
+  std::optional<std::string> instead;  // the one that it lost to, which may itself have lost later
 };
 
 struct PathStep {
   Nid ni;
   Nid next_hop;
-  Nid destination;                  // whom the header names
-  std::optional<RouteSetup> route;  // that leads there, if one does
+  Nid destination;                  // the NID in the header
+  std::optional<RouteSetup> route;  // the route that leads there, if there is one
   bool loopback = false;
-  // Where the next hop is at home. Absent: no message has gone there yet, and it has no place.
+  // The home of the next hop. Absent: no message has gone there, and it has no home yet.
   struct Place {
     std::uint16_t cpt = 0;
     ShardId shard = 0;
-    ShardId lane_shard = 0;  // which has its connections through the NI
+    ShardId lane_shard = 0;  // the shard with its connections through the NI
     std::int32_t tx_credits = 0;
     std::int32_t tx_credits_max = 0;
     std::uint64_t queued_bytes = 0;
   };
   std::optional<Place> place;
   std::int32_t ni_tx_credits = 0;
-  // What is forwarded is dropped then.
+  // The next hop is down: a forwarded message is dropped.
   bool hop_down = false;
-  bool hop_stalled = false;              // it takes nothing of what this shard has for it
+  bool hop_stalled = false;              // it takes none of the messages that this shard has for it
   std::optional<Errc> hop_trouble{};     // it cannot be connected
-  std::optional<Duration> hop_silent{};  // then: since it was last heard, if ever
-  std::string hop_trouble_text{};        // the same for people
+  std::optional<Duration> hop_silent{};  // then: time since its last message, if any
+  std::string hop_trouble_text{};        // the same in words
 };
 
 struct PathReport {
   PathQuestion question;
   bool forwarded = false;
-  bool known = true;                    // the destination is a peer already
-  bool routing = true;                  // forwarded: and this node does that
-  std::vector<PathRejection> rejected;  // forwarded: before anything else is looked at
+  bool known = true;                    // the destination is a known peer
+  bool routing = true;                  // a forwarded message, and this node routes
+  std::vector<PathRejection> rejected;  // forwarded: before all other checks
   std::vector<PathDenial> denied;       // forwarded: by rules of access
   Result<PathStep> step = std::unexpected(Errc::kNoRoute);
   std::vector<PathAlternative> alternatives;
-  // forwarded: an ACK or REPLY goes this way instead, since its NID stays as it is.
+  // forwarded: the path of an ACK or REPLY, whose NID stays.
   std::optional<PathStep> of_answers;
 
-  // However it comes in.
+  // By any network.
   [[nodiscard]] bool is_rejected() const {
     return !rejected.empty() && rejected.front().from == kNetAny;
   }
@@ -92,18 +92,18 @@ struct PathReport {
   }
 };
 
-// What keeps a route down. The coordinator knows.
+// The cause that keeps a route down, from the coordinator.
 struct RouteTrouble {
   RouteSetup route;
-  RouteCause cause = RouteCause::kNone;  // kNone: nobody has judged it yet
-  std::uint32_t answers_wanted = 0;      // to checks, before it is used again: it flapped
+  RouteCause cause = RouteCause::kNone;  // kNone: not judged yet
+  std::uint32_t answers_wanted = 0;  // checks to answer before it is used again after it flapped
 };
-// By number of the route; of one that is up it has nothing.
+// By number of the route; a route that is up has no entry.
 using RouteTroubles = std::vector<RouteTrouble>;
 // On the coordinator's shard.
 [[nodiscard]] RouteTroubles troubles_of(const RouteView& routes);
 
-// What a shard sees.
+// The views of one shard.
 struct PathViews {
   const LocalView& local;
   const RouteView& routes;
@@ -112,24 +112,23 @@ struct PathViews {
   unsigned shards = 1;
   Instant now{};
   const AccessView* access = nullptr;  // null: no rules
-  const PeerNi* from = nullptr;        // the source, if it is known
-  // Where a message's memory is that this shard sends, and how far that is from others.
+  const PeerNi* from = nullptr;        // the source, if it is a known peer
+  // The CPT of the memory of the shard's messages, and its distances to others.
   std::uint16_t cpt = 0;
-  const CptDistances* distances = nullptr;  // null: all is equally near
-  const PeerPorts* peers = nullptr;         // null: nothing is known of next hops
-  // What the coordinator has told beforehand: a moment ago, on another shard.
+  const CptDistances* distances = nullptr;  // null: all distances are equal
+  const PeerPorts* peers = nullptr;         // null: next hops are not known
+  // The data of the coordinator, fetched before on another shard.
   const RouteTroubles* troubles = nullptr;  // null: nothing
-  const PeerWelcome* welcome = nullptr;     // of a destination that is no peer yet
+  const PeerWelcome* welcome = nullptr;     // values for a destination that is no peer yet
 };
 
-// Who brings what comes from there, so that the shard that is its home chooses: the source, if it
-// is a peer (`known`), else one of the gateways that lead back to it, the first that is up. Null:
-// nobody that this node knows.
+// The peer NI that brings messages of `source`, whose home shard chooses the path: the source, if
+// it is a peer (`known`), else the first gateway back to it that is up. Null: none is known.
 [[nodiscard]] const PeerNi* bringer_of(const Nid& source, const PeerNi* known,
                                        const RouteView& routes);
 
-// On the shard whose `sequences` they are. `known`: the destination's, null if there is none yet.
-// Changes nothing.
+// On the shard of `sequences`. `known`: the peer NI of the destination; null: none. Changes
+// nothing.
 [[nodiscard]] PathReport report_path(const PathQuestion& question, PeerNi* known,
                                      const PathViews& views);
 

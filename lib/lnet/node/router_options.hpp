@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of the module lnet that say how gateways are looked after, under the kernel's names.
+// The options of module lnet about checks of gateways, under the kernel's names.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct RouterOption {
   Relaxed<std::int32_t> Parameters::* member;
   std::int64_t least;
   std::int64_t most;
-  bool live;  // the kernel lets root write it under /sys/module/lnet/parameters
+  bool live;  // root may change it under /sys/module/lnet/parameters
 };
 
 inline constexpr std::int64_t kRouterSecondsMax = 86'400;

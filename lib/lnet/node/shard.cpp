@@ -12,14 +12,14 @@ namespace plnet::lnet {
 
 namespace {
 
-// A queue is looked through for deadlines once in so long, while something waits in one.
+// The interval of looks at queues for expired deadlines, while messages wait.
 constexpr Duration kSweepInterval = std::chrono::seconds(1);
 constexpr std::size_t kMailBurst = 64;
-// Parcels between two steps: as far as lines take that come from a core on another chip. More are
-// pushed out again before their turn.
+// Parcels between two steps: enough for lines that come from a core on another chip. More of them
+// would be evicted before their turn.
 constexpr std::size_t kMailDistance = 10;
 
-// Another shard has written there; we will, too.
+// Another shard has written there, and this one will.
 void fetch(const Parcel& parcel) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&parcel);
   for (std::size_t at = 0; at < kParcelBytesShared; at += kCacheLine)
@@ -106,7 +106,7 @@ unsigned Shard::poll(Instant now) {
     receiver_.lazy.retry();
     ++work;
   }
-  // Before anything leaves: the ping that finds an interface alive is told that it is up.
+  // Before messages leave: the answer to a ping that finds an interface alive reports it up.
   // lustre-release lnet/lnet/lib-move.c: lnet_parse()
   if (requests_ != nullptr && node_.ni_changed.load(std::memory_order_relaxed) &&
       node_.ni_changed.exchange(false, std::memory_order_acquire)) [[unlikely]] {
@@ -147,7 +147,7 @@ unsigned Shard::poll(Instant now) {
 
 unsigned Shard::collect_mail() {
   unsigned work = 0;
-  IntrusiveList<Parcel> own;  // what it causes to be sent here waits for the next turn
+  IntrusiveList<Parcel> own;  // parcels that these cause wait for the next turn
   calls_.for_each([&](Parcel& parcel) {
     if (!static_cast<const Call&>(parcel).can_run(*this)) return;
     parcel.unlink();
@@ -166,7 +166,7 @@ unsigned Shard::collect_mail() {
                     }));
 }
 
-// Every line of a parcel comes from another core, and what it leads to is in no cache.
+// Every line of a parcel comes from another core, and its records are in no cache.
 void Shard::deliver_together(std::span<Parcel* const> burst) {
   pipeline<1 + kApproachSteps, kMailDistance>(
       burst.size(),
@@ -187,7 +187,7 @@ void Shard::deliver_together(std::span<Parcel* const> burst) {
       });
 }
 
-// One of ours that is home again is given back unseen.
+// A note that is home again goes back to its pool unread.
 void Shard::fetch_note(const Parcel& parcel) const {
   const auto& note = static_cast<const AckNote&>(parcel);
   if (core_.ack_notes.owns(&note)) return;
@@ -197,7 +197,7 @@ void Shard::fetch_note(const Parcel& parcel) const {
 
 unsigned Shard::end_delays() {
   unsigned ended = 0;
-  while (ended < FaultGate::kHeldMax) {  // what goes on may be held back again
+  while (ended < FaultGate::kHeldMax) {  // a released message may be held again
     const Released released = core_.faults.next(core_.now);
     if (released.parcel == nullptr) break;
     ++ended;
@@ -267,7 +267,7 @@ bool Shard::idle() const {
          std::ranges::all_of(ports_, [](const auto& port) { return port->idle(); });
 }
 
-// --- What the match table tells ---
+// --- Hooks of the match table ---
 
 void Shard::on_lazy_attach(PortalId portal) {
   const ShardId home = node_.portals->home(portal);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LNet on one shard: the object that a poller turns, that LNDs are plugged into, and that programs
-// call. Everything here belongs to the thread that polls it.
+// LNet on one shard: a poller polls it, LNDs are plugged into it, programs call it. The polling
+// thread owns all of it.
 #pragma once
 
 #include <memory>
@@ -15,32 +15,32 @@
 
 namespace plnet::lnet {
 
-// What a parcel on its way with ParcelStep::kWantPeer wants.
+// The request of a parcel with ParcelStep::kWantPeer.
 [[nodiscard]] WantedPeer wanted_peer(const Parcel& parcel);
 
-// What the coordinator does for shards; only the shard that hosts it has one. Each call for a
-// parcel ends in Shard::wait_over(), from inside it or later.
+// The services of the coordinator for shards; only the shard that hosts it has them. Each call for
+// a parcel ends in Shard::wait_over(), from inside the call or later.
 class PeerRequests {
  public:
   virtual ~PeerRequests() = default;
-  // The peer NI of this NID, made if need be.
+  // Finds or makes the peer NI of this NID.
   virtual void want_peer(Parcel& parcel, const WantedPeer& wanted) = 0;
-  // Until the peer is up to date, or cannot be.
+  // Waits until the peer is up to date, or cannot be.
   virtual void discover(Message& message, const Nid& nid) = 0;
-  // Something about our own interfaces is to be told; NodeShared::ni_changed says so.
+  // The state of an NI has changed (NodeShared::ni_changed).
   virtual void nis_changed() = 0;
 };
 
 class Shard;
 
-// Something to be done by a shard in its turn; send it with Shard::call().
+// A function that a shard runs in its turn; Shard::call() sends it.
 struct Call : Parcel {
   Call() : Parcel(ParcelKind::kCall) {}
   virtual ~Call() = default;
-  // False: not yet; the shard tries again in its next turn. True: the call may be gone, or under
+  // False: not yet; the shard tries again in its next turn. True: the call may be gone, or on its
   // way to another shard.
   [[nodiscard]] virtual bool run(Shard& shard) = 0;
-  // What it waits for on this shard has happened, so that the next try is not in vain.
+  // The condition that it waits for on this shard is met.
   [[nodiscard]] virtual bool can_run(const Shard& /*shard*/) const { return true; }
 };
 
@@ -55,19 +55,20 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   // An NI is plugged in: make its LND with the port as its core, then attach it to the port.
   // `credits`: of the NI on this shard; 0: without limit.
   NiPort& add_port(Ni& ni, std::int32_t credits);
-  // Ends what is queued for it and shuts its LND down; port_idle() says when the port can go.
+  // Ends the messages that wait for the NI and shuts its LND down; port_idle() says when the port
+  // can be removed.
   void close_port(const Ni& ni);
   [[nodiscard]] bool port_idle(const Ni& ni) const;
   void remove_port(const Ni& ni);
 
-  // Through the NI's ports on other shards too: what waits here.
+  // Ends the messages that wait here for the NI, by ports on any shard.
   void fail_waiting(const Ni& ni) { sender_.hops.fail_waiting(ni, Errc::kShutdown); }
   [[nodiscard]] bool uses(const Ni& ni) const { return core_.ni_users[ni.number] != 0; }
 
   // From this shard to another, or to itself.
   void call(Call& call, ShardId to) {
     core_.post(call, to, ParcelStep::kErrand);
-    core_.outbox.flush();  // who calls need not turn this shard
+    core_.outbox.flush();  // the caller need not turn this shard
   }
 
   void host(PeerRequests& requests, ReleaseDone& released);
@@ -77,7 +78,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   }
   [[nodiscard]] Releaser& releaser() { return releaser_; }
 
-  // Before anything else of a turn: LNDs call up from now on, and time is this.
+  // Begins a turn: sets its time. LNDs make upcalls from now on.
   void begin_turn(Instant now) {
     core_.now = now;
     core_.looked_ahead.clear();
@@ -105,7 +106,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
   [[nodiscard]] Instant next_deadline() const override;
 
-  // Nothing is under way, waits or is being received here.
+  // No message is under way, waits or arrives here.
   [[nodiscard]] bool idle() const;
   [[nodiscard]] const ShardCore& core() const { return core_; }
   [[nodiscard]] ShardCore& core() { return core_; }
@@ -121,7 +122,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   unsigned end_delays();
   void sweep(Timer& timer, Instant now);
 
-  // Told by the match table.
+  // Hooks of the match table.
   void on_lazy_attach(PortalId portal) override;
   void on_response_timeout(const ResponseTimeout& timeout) override;
   [[nodiscard]] bool same_peer(const Nid& entry, const Nid& source) const override;
@@ -133,7 +134,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   Releaser releaser_;
   Timer sweep_timer_ = Timer::calling<&Shard::sweep>(*this);
   std::vector<std::unique_ptr<NiPort>> ports_;
-  IntrusiveList<Parcel> calls_;  // not yet
+  IntrusiveList<Parcel> calls_;  // calls that could not run yet
   PeerRequests* requests_ = nullptr;
   bool routed_ = false;  // in the turn before
 };
