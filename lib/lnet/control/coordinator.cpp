@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::lnet {
@@ -85,6 +86,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
 // Parcels
 
 void Coordinator::answer(Parcel& parcel, Result<void> outcome) {
+  PLNET_CHECK(!parcel.linked(), "an answered request waits in no queue");
   parcel.outcome = outcome;
   host_.wait_over(parcel);
 }
@@ -101,6 +103,7 @@ void Coordinator::want_peer(Parcel& parcel, const WantedPeer& wanted) {
   if (can_wait(made.error()) && wanted_.size() < wanted_max_) {
     counters_.add(CoordinatorCounter::kWantedWaited);
     wanted_.push_back({&parcel, wanted});
+    PLNET_CHECK(wanted_.size() <= wanted_max_, "the number of waiting requests is bounded");
     wanted_.back().peer.again = true;
     return;
   }
@@ -121,6 +124,7 @@ void Coordinator::ask_again_for_peers() {
     answer(*wanted.parcel, made ? Result<void>() : std::unexpected(made.error()));
   }
   wanted_.resize(kept);
+  PLNET_CHECK(kept <= wanted_max_, "the number of waiting requests is bounded");
 }
 
 void Coordinator::discover(Message& message, PeerNi& ni) {
@@ -155,6 +159,8 @@ void Coordinator::release_nis() {
 }
 
 void Coordinator::ni_released(Ni& ni) {
+  PLNET_CHECK(std::ranges::find(releasing_, &ni) != releasing_.end(),
+              "an NI is released once, after its removal");
   std::erase(releasing_, &ni);
   directory_.remove_local(ni);  // a shard may have recorded it after its removal
   networks_.released(ni);
@@ -223,6 +229,7 @@ void Coordinator::local_changed() {
   if (shut_) return;
   std::array<PingEntry, kNisMax> entries{};
   std::size_t count = 0;
+  PLNET_CHECK(view.nis.size() < kNisMax, "the number of NIs is bounded");
   for (const Ni* ni : view.nis)
     entries[count++] = {ni->nid, ni->status.get()};
   if (!ping_target_.set_interfaces(std::span(entries).first(count)))
@@ -244,6 +251,7 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
   const auto removed = networks_.remove(nid);
   if (!removed) return std::unexpected(removed.error());
   Ni& ni = **removed;
+  PLNET_CHECK(std::ranges::find(removed_, &ni) == removed_.end(), "an NI is removed once");
   for (Wanted& wanted : wanted_) {
     if (wanted.peer.received_on == &ni) wanted.peer.received_on = nullptr;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/control/discovery.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 Discovery::Discovery(const Parts& parts)
@@ -41,6 +43,7 @@ bool Discovery::up_to_date(const PeerDiscovery& state) const {
 // Peers by NID
 
 void Discovery::place(PeerDiscovery& state, DiscoveryPlace where, bool front) {
+  PLNET_CHECK(state.peer != nullptr || where == DiscoveryPlace::kNone, "only peers are discovered");
   const bool was_in = state.place != DiscoveryPlace::kNone;
   if (was_in) state.unlink();
   state.place = where;
@@ -65,6 +68,7 @@ void Discovery::place(PeerDiscovery& state, DiscoveryPlace where, bool front) {
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_queue_for_discovery()
 bool Discovery::queue(PeerRecord& peer) {
+  PLNET_CHECK(peer.number < directory_.numbers(), "the number of a peer is dense");
   PLNET_CHECK(!peer.dead, "nobody discovers a peer that goes");
   PeerDiscovery& state = state_of(peer);
   state.peer = &peer;
@@ -103,6 +107,7 @@ void Discovery::make_stale(PeerRecord& peer, bool force) {
 }
 
 void Discovery::check(PeerRecord& peer, const Nid& from, const Nid& target) {
+  PLNET_CHECK(!target.is_any(), "a check asks one interface");
   make_stale(peer, true);
   (void)queue(peer);
   PeerDiscovery& state = state_of(peer);
@@ -170,6 +175,8 @@ void Discovery::end_parcels(PeerDiscovery& state, Result<void> outcome) {
 }
 
 void Discovery::end(Parcel& parcel) {
+  PLNET_CHECK(parked_ > 0, "a message that ends its wait is counted");
+  PLNET_CHECK(!parcel.linked(), "a message that ends its wait is in no queue");
   --parked_;
   ended_.push_back(parcel);
 }
@@ -201,6 +208,7 @@ void Discovery::settle_waiters(PeerDiscovery& state) {
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_discovery_complete()
 void Discovery::complete(PeerDiscovery& state, Result<void> outcome) {
+  PLNET_CHECK(state.peer != nullptr, "a discovery that ends is that of a peer");
   PeerRecord& peer = *state.peer;
   place(state, DiscoveryPlace::kNone);
   peer.drop_state(kPeerDiscovering);
@@ -294,6 +302,8 @@ unsigned Discovery::step(unsigned budget) {
 }
 
 void Discovery::look_at(PeerDiscovery& state) {
+  PLNET_CHECK(state.peer != nullptr && state.place == DiscoveryPlace::kRequested,
+              "a requested peer is looked at");
   place(state, DiscoveryPlace::kWorking);
   const Step step = examine(state);
   switch (step.verdict) {
@@ -323,6 +333,7 @@ Discovery::Step Discovery::examine(PeerDiscovery& state) {
 // next needed; here it stays, in the state of a new one, and the received data count as its first
 // answer.
 Discovery::Step Discovery::begin_anew(PeerDiscovery& state) {
+  PLNET_CHECK(state.peer->has(kPeerMarkDeletion), "a peer is forgotten on request");
   PeerRecord& peer = *state.peer;
   counters_.add(DiscoveryCounter::kDiscoveryLost);
   peer.drop_state(kPeerMarkDeletion | kPeerMultiRail | kPeerDiscovered | kPeerNidsUpToDate |
@@ -334,6 +345,7 @@ Discovery::Step Discovery::begin_anew(PeerDiscovery& state) {
 }
 
 Discovery::Step Discovery::ping_failed(PeerDiscovery& state) {
+  PLNET_CHECK(state.peer->has(kPeerPingFailed), "a failed ping is reported once");
   abandon(state.ping);
   state.peer->drop_state(kPeerPingFailed);
   state.peer->add_state(kPeerForcePing);
@@ -346,6 +358,7 @@ Discovery::Step Discovery::ping_failed(PeerDiscovery& state) {
 }
 
 Discovery::Step Discovery::push_failed(PeerDiscovery& state) {
+  PLNET_CHECK(state.peer->has(kPeerPushFailed), "a failed push is reported once");
   abandon(state.push);
   state.peer->drop_state(kPeerPushFailed);
   const Result<void> why = state.push_error;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/control/discovery.hpp"
 
 namespace plnet::lnet {
@@ -25,6 +26,7 @@ std::uint32_t interfaces_max(const Parameters& parameters) {
 // Events of our pings and pushes
 
 void Discovery::on_event(const Event& event) {
+  PLNET_CHECK(event.user != nullptr, "the descriptor of an exchange names it");
   PingExchange& exchange = *static_cast<PingExchange*>(event.user);
   if (event.unlinked) {
     exchange.linked = false;
@@ -97,6 +99,7 @@ void Discovery::reply_event(PeerDiscovery& state, PingExchange& exchange, const 
   if (!event.status) return fail_ping(state, event.status);
   counters_.add(DiscoveryCounter::kReplies);
   exchange.length = std::min(event.accepted_length, exchange.fragment.length);
+  PLNET_CHECK(exchange.length <= exchange.room.size(), "a reply stays within its slot");
   const auto buffer = PingView::parse(exchange.received(), interfaces_max(parameters_));
   if (!buffer) {
     counters_.add(DiscoveryCounter::kRepliesCorrupt);
@@ -213,6 +216,8 @@ void Discovery::keep_push(PeerDiscovery& state, const PingView& buffer,
   peer.drop_state(kPeerNidsUpToDate);
   const std::size_t length = std::min(buffer.total_bytes(), bytes.size());
   PLNET_CHECK(length <= kPingSlotBytes, "a slot holds every push");
+  PLNET_CHECK(!peer.is(kPeerDataPresent) || state.data != nullptr,
+              "data that are present have a slot");
   if (peer.is(kPeerDataPresent)) {
     // A race with a ping or an earlier push: the newer data count.
     const auto there = PingView::parse(state.data->received(), interfaces_max(parameters_));
@@ -233,6 +238,7 @@ void Discovery::keep_push(PeerDiscovery& state, const PingView& buffer,
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_data_present()
 Discovery::Step Discovery::process_data(PeerDiscovery& state) {
+  PLNET_CHECK(state.data != nullptr && state.data->held, "data that are present have a slot");
   PeerRecord& peer = *state.peer;
   PingExchange& data = *state.data;
   state.data = nullptr;  // still held, so that its contents stay until the end
@@ -312,6 +318,7 @@ Discovery::Step Discovery::merge(PeerDiscovery& state, const PingView& buffer) {
 Discovery::Step Discovery::hand_over(PeerDiscovery& state, PeerRecord& to, const PingView& buffer) {
   PeerRecord& from = *state.peer;
   PeerDiscovery& owner = state_of(to);
+  PLNET_CHECK(&from != &to && !to.dead, "the data go to another living peer");
   owner.peer = &to;
   counters_.add(DiscoveryCounter::kHandedOver);
   if (!from.is(kPeerNoDiscovery)) to.drop_state(kPeerNoDiscovery);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/control/discovery.hpp"
 
 namespace plnet::lnet {
@@ -58,6 +59,8 @@ void Discovery::way_lost(PeerRecord& peer) {
 }
 
 void Discovery::ask_again(PeerDiscovery& state) {
+  PLNET_CHECK(state.peer != nullptr && (state.ping != nullptr || state.push != nullptr),
+              "an exchange under way is repeated");
   counters_.add(DiscoveryCounter::kAskedAgain);
   PeerRecord& peer = *state.peer;
   if (state.ping != nullptr) peer.add_state(kPeerForcePing);
@@ -125,6 +128,7 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
   if (ping == nullptr) return {Verdict::kWait, {}};
   ping->fragment.length =
       std::clamp<std::uint32_t>(state.data_bytes, kPingBytesMin, kPingSlotBytes);
+  PLNET_CHECK(ping->fragment.length <= ping->room.size(), "a reply fits into its slot");
   const auto bound = operations_.bind({.fragments = std::span(&ping->fragment, 1),
                                        .length = ping->fragment.length,
                                        .threshold = 2,  // GET and REPLY

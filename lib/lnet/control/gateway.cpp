@@ -3,12 +3,17 @@
 
 #include <ranges>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn) {
   const PeerView& seen = peer.seen();
+  PLNET_CHECK(seen.net(turn.net) != nullptr,
+              "a check asks an interface on a network of the gateway");
   const auto there = seen.on(*seen.net(turn.net));
   const auto count = static_cast<std::uint32_t>(there.size());
+  PLNET_CHECK(count > 0, "a network of a peer has a peer NI");
   const auto primary = std::ranges::find(there, peer.primary, &PeerNi::nid);
   const auto first = primary == there.end() ? std::uint32_t{0}
                                             : static_cast<std::uint32_t>(primary - there.begin());
@@ -27,6 +32,7 @@ Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn) {
 }
 
 Nid who_asks(std::span<Ni* const> ours, Gateway::Turn& turn) {
+  PLNET_CHECK(!ours.empty(), "a network has an NI");
   const auto well = [](const Ni* ni) { return !ni->fatal.get(); };
   const auto count = static_cast<std::uint32_t>(std::ranges::count_if(ours, well));
   if (count == 0) return ours.front()->nid;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -216,6 +218,7 @@ bool GatewayChecks::is_tried_yet(const Gateway& gateway, const Gateway::Turn& tu
 }
 
 void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instant now) {
+  PLNET_CHECK(!gateway.checking, "a gateway has one check at a time");
   Gateway::Turn* turn = next_turn(gateway, local, now);
   if (gateway.turns.empty()) counters_.add(GatewayCounter::kNoNetwork);
   PeerRecord& peer = *gateway.peer;
@@ -225,6 +228,7 @@ void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instan
     turn->next = now + kLookInterval;
   }
   if (turn == nullptr) return;
+  PLNET_CHECK(local.net(turn->net) != nullptr, "a check leaves by a network of this node");
   const Nid from = who_asks(local.net(turn->net)->nis, *turn);
   gateway.net = turn->net;
   turn->next = now + interval();

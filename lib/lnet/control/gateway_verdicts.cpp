@@ -2,6 +2,7 @@
 // The verdict half of gateway checks: the state of routes that follows from that of their gateways.
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/control/gateway_checks.hpp"
 
 namespace plnet::lnet {
@@ -55,6 +56,7 @@ void follow_ni(Route& route) {
 
 // Nothing is known of its other interfaces: all are down, as in the kernel.
 void GatewayChecks::all_down(Gateway& gateway, RouteCause why) {
+  PLNET_CHECK(why != RouteCause::kNone, "a gateway that goes down has a cause");
   gateway.doubted = Gateway::kNotDoubted;
   gateway.was_down = true;
   gateway.why_dead = why;
@@ -73,6 +75,7 @@ void GatewayChecks::all_down(Gateway& gateway, RouteCause why) {
 
 // The state on one network does not change that on the others.
 void GatewayChecks::net_down(Gateway& gateway, NetId net, RouteCause why) {
+  PLNET_CHECK(why != RouteCause::kNone, "a network that goes down has a cause");
   if (has_ni_up(gateway.peer->seen(), net)) return;
   mark_gateway_down(*gateway.peer, routes_.view());
   if (Gateway::Turn* const turn = gateway.turn_of(net)) turn->why = why;

@@ -43,6 +43,7 @@ std::uint16_t LocalNetworks::free_number() const {
   std::uint16_t number = 1;  // 0 is that of 0@lo
   while (has(places_, number) || has(leaving_, number))
     ++number;
+  PLNET_CHECK(number < kNisMax, "the number of an NI is dense");
   return number;
 }
 
@@ -150,6 +151,7 @@ void LocalNetworks::publish() {
     view.nis.insert(view.nis.end(), fresh->nis_of[i].begin(), fresh->nis_of[i].end());
   }
   view.loopback = &loopback_->ni;
+  PLNET_CHECK(view.nis.size() == places_.size(), "every NI is in the view");
   published_.store(&view, std::memory_order_release);
   if (current_ != nullptr) {
     current_->grace = qsbr_.begin_grace();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/control/ni_standing.hpp"
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/peers/health.hpp"
 
 namespace plnet::lnet {
@@ -16,6 +17,7 @@ std::string_view text_of(NiCause cause) {
 }
 
 NiCause judge_ni(NiCause was, const NiFacts& facts) {
+  PLNET_CHECK(facts.health >= 0 && facts.health <= kHealthMax, "health has a range");
   if (facts.fatal) return NiCause::kDevice;
   if (!facts.pinged) {  // a ping has arrived, which refutes these
     if (facts.lnd_down) return NiCause::kDriver;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -13,6 +15,7 @@ constexpr std::uint32_t kUserPingBytesMax = 3960;  // LNET_PING_BUFFER_MAX: a pa
 }  // namespace
 
 void NodePing::start(PingRequest& request, Instant now, std::uint32_t interfaces_max) {
+  PLNET_CHECK(!request.linked(), "a request is one ping at a time");
   request.deadline = now + request.timeout;
   request.repeated = false;
   const std::uint64_t room =
@@ -121,6 +124,7 @@ Instant NodePing::next_deadline() {
 }
 
 void NodePing::on_event(const Event& event) {
+  PLNET_CHECK(event.user != nullptr, "the descriptor of an exchange names it");
   PingExchange& exchange = *static_cast<PingExchange*>(event.user);
   if (event.unlinked) {
     exchange.linked = false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -123,6 +125,7 @@ void NodeStanding::count_peers(Instant now) {
     if (parts_.discovery.has_acknowledged(*peer, end_sequence_)) ++counting_.acknowledged;
   }
   if (count_at_ < parts_.directory.numbers()) return;
+  PLNET_CHECK(counting_.acknowledged <= counting_.pushed, "peers that acknowledge were pushed to");
   told_ = counting_;
   told_.counted = true;
   counting_ = {};
@@ -137,6 +140,7 @@ void NodeStanding::set_status(Ni& ni, std::uint32_t status, bool push) {
 }
 
 void NodeStanding::welcome(Ni& ni, Instant now) {
+  PLNET_CHECK(ni.number < nis_.size(), "the number of an NI is dense");
   nis_[ni.number] = {};
   ni.pinged_ns.set(ns_of(now));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/control/gateway.hpp"
 namespace plnet::lnet {
 
@@ -66,6 +67,7 @@ bool PeerMerge::is_heard(PeerRecord& peer) {
 }
 
 void PeerMerge::ask(const PeerRecord& peer) {
+  PLNET_CHECK(!peer.dead, "a living peer is asked");
   if (to_ask_.size() < kNisMax) to_ask_.push_back(peer.primary);
 }
 
@@ -136,6 +138,7 @@ void PeerMerge::remove(PeerRecord& peer, std::span<const PingEntry> entries,
 }
 
 bool PeerMerge::merge(PeerRecord& peer, const PingView& buffer) {
+  PLNET_CHECK(!peer.dead, "data are merged into a living peer");
   PeerFlags flags = kPeerDiscovered;
   if (buffer.has(kPingMultiRail)) flags |= kPeerMultiRail;
   if (buffer.routes()) {

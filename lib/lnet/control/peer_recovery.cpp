@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/control/gateway.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/paths/route_aliveness.hpp"
@@ -73,6 +74,7 @@ void PeerRecovery::keep(const Nid& nid, Instant now) {
 bool PeerRecovery::begin(const Nid& nid, Instant now) {
   Entry* const entry = place(now);
   if (entry == nullptr) return false;
+  PLNET_CHECK(!entry->used && !entry->under_way, "a free entry is taken");
   entry->used = true;
   entry->pings = 0;
   entry->heard = false;
@@ -165,6 +167,7 @@ bool PeerRecovery::is_over(const Entry& entry, Instant now) {
 
 // A later request counts even within the same second.
 void PeerRecovery::remove(Entry& entry) {
+  PLNET_CHECK(entry.used && !entry.under_way, "an entry goes after its ping");
   entry.used = false;
   counters_.subtract(RecoveryCounter::kPeerNis);
   if (PeerNi* const ni = directory_.find(entry.target.nid)) ni->recovery_requested_s.set(0);
@@ -216,6 +219,7 @@ unsigned PeerRecovery::step(Instant now) {
 }
 
 void PeerRecovery::begin_ping(Entry& entry, Instant now) {
+  PLNET_CHECK(entry.used && !entry.under_way, "an entry has one ping under way");
   entry.timeout = kPingTimeout;
   entry.interfaces = kPingInterfaces;
   entry.recovery = true;
@@ -231,6 +235,7 @@ void PeerRecovery::begin_ping(Entry& entry, Instant now) {
 // Inside a step or an event. A reply proves this NI reachable even if the ping buffer marks it
 // down.
 void PeerRecovery::answered(Entry& entry, Result<void> outcome, const PingView* buffer) {
+  PLNET_CHECK(entry.under_way && under_way_ > 0, "a ping under way is answered once");
   entry.under_way = false;
   --under_way_;
   const bool there = outcome.has_value() || buffer != nullptr;

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "lib/base/arena.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
@@ -79,6 +80,7 @@ class PingExchanges {
   // Frees the slot when nothing uses it any more.
   void release(PingExchange& exchange) {
     if (exchange.linked || exchange.held) return;
+    PLNET_CHECK(exchange.target.is_any() || checks_ > 0, "checks in use are counted");
     if (!exchange.target.is_any()) --checks_;
     exchange.owner = nullptr;
     pool_.give(&exchange);
@@ -86,6 +88,8 @@ class PingExchanges {
 
   // The exchange is the check of a gateway until it is released.
   void becomes_check(PingExchange& exchange, const Nid& target) {
+    PLNET_CHECK(exchange.held && exchange.target.is_any() && !target.is_any(),
+                "an exchange in use becomes the check of one interface");
     exchange.target = target;
     ++checks_;
   }

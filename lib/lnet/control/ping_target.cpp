@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 
 namespace plnet::lnet {
@@ -49,6 +50,7 @@ Result<void> PingTarget::build() {
                                  fresh->room);
   if (!length) return std::unexpected(length.error());
   fresh->fragment.length = static_cast<std::uint32_t>(*length);
+  PLNET_CHECK(*length <= fresh->room.size(), "a ping buffer fits into its slot");
   // Both exist for a moment, so that every ping finds one.
   const auto attached = operations_.attach({.portal = kPingPortal, .match_bits = kPingMatchBits},
                                            {.fragments = std::span(&fresh->fragment, 1),
@@ -120,6 +122,7 @@ bool PingTarget::set_discovery(bool on) {
 }
 
 void PingTarget::on_event(const Event& event) {
+  PLNET_CHECK(event.user != nullptr, "the descriptor of a buffer names it");
   if (event.kind == EventKind::kGet && event.status) counters_.add(PingTargetCounter::kAnswered);
   if (event.unlinked) static_cast<Buffer*>(event.user)->linked = false;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 PushTarget::PushTarget(DataOperations& operations, PushReader& reader, PingMemory memory)
@@ -24,6 +26,7 @@ Result<void> PushTarget::step() {
     return {};
   }
   fragment_.length = wanted_;
+  PLNET_CHECK(wanted_ <= room_.size(), "a push fits into its slot");
   linked_ = true;  // a waiting push may arrive inside the call
   const auto attached = operations_.attach({.portal = kPingPortal, .match_bits = kPingMatchBits},
                                            {.fragments = std::span(&fragment_, 1),

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -35,10 +37,12 @@ void Routes::publish() {
 
 // Its grace period begins when a view without it is published.
 void Routes::retire(std::unique_ptr<Route> route) {
+  PLNET_CHECK(route != nullptr, "a route is retired once");
   old_routes_.push_back({std::move(route), 0});
 }
 
 void Routes::refer(PeerRecord& gateway) {
+  PLNET_CHECK(!gateway.dead, "a gateway is a living peer");
   if (gateway.gateway_refs++ == 0) observer_.on_gateway_added(gateway);
 }
 
@@ -120,6 +124,7 @@ void Routes::remove_all() {
 // references of `to` already include them.
 template <class Predicate>
 void Routes::lead_through(PeerRecord& from, PeerRecord& to, Predicate&& goes) {
+  PLNET_CHECK(&from != &to, "routes move to another gateway");
   const auto twin = [this](const Route& route, const PeerRecord& through) -> const Route* {
     for (const auto& other : table_.routes()) {
       if (other->spec.net == route.spec.net && &gateway_of(*other) == &through) return other.get();
@@ -138,6 +143,7 @@ void Routes::lead_through(PeerRecord& from, PeerRecord& to, Predicate&& goes) {
     if (&gateway_of(*route) == &from && goes(*route))
       route->gateway.store(&to, std::memory_order_release);
   }
+  PLNET_CHECK(to.gateway_refs >= worse.size(), "a gateway has a reference for each route");
   to.gateway_refs -= static_cast<std::uint32_t>(worse.size());
   for (auto& route : worse) {
     shadowed_.push_back({route->spec, route->alive.get(), route->history});
@@ -164,6 +170,8 @@ void Routes::nids_moved(PeerRecord& from, PeerRecord& to) {
     return &gateway_of(*route) == &from && goes(*route);
   });
   if (count == 0) return;
+  PLNET_CHECK(from.gateway_refs >= static_cast<std::size_t>(count),
+              "a gateway has a reference for each route");
   from.gateway_refs -= static_cast<std::uint32_t>(count);
   to.gateway_refs += static_cast<std::uint32_t>(count);
   lead_through(from, to, goes);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 std::string_view text_of(RoutingState state) {
@@ -31,6 +33,8 @@ void RoutingStateMachine::go(RoutingState state, Instant now) {
 }
 
 void RoutingStateMachine::begin_stop(Instant now, Duration notice) {
+  PLNET_CHECK(state_ == RoutingState::kEnabled || state_ == RoutingState::kStarting,
+              "a node that routes can stop");
   go(RoutingState::kStopping, now);
   cut_off_ = 0;
   noticed_ = now + notice;
@@ -77,6 +81,8 @@ Result<void> RoutingStateMachine::drain(Instant now, Duration notice, Duration b
   if (state_ == RoutingState::kDisabled) return std::unexpected(Errc::kInvalid);
   const bool stops = state_ == RoutingState::kStopping;
   if (!stops) begin_stop(now, notice);
+  PLNET_CHECK(phase_ == DrainPhase::kNone && state_ == RoutingState::kStopping,
+              "a drain is a stop with notice");
   phase_ = DrainPhase::kNoticing;
   full_notice_ = full_notice;
   latest_ = stops ? std::min(latest_, now + bound) : now + bound;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -59,6 +61,8 @@ void SelectionPolicies::look_at_gateways() {
 
 void SelectionPolicies::replace(std::vector<std::vector<Nid>> sources,
                                 std::vector<std::vector<Nid>> routers) {
+  PLNET_CHECK(sources.size() == policies_.size() && routers.size() == policies_.size(),
+              "a policy has two lists");
   if (!current_->made.empty()) old_.push_back(std::move(current_));
   for (const auto& old : old_)
     old->grace = 0;  // not before the end of this sweep
@@ -106,6 +110,9 @@ std::uint32_t SelectionPolicies::priority_by(RangeOf range, const Nid& nid) cons
 }
 
 void SelectionPolicies::apply(const LocalView& local) const {
+  PLNET_CHECK(
+      std::ranges::all_of(local.nets, [](const Net& net) { return net.priority != nullptr; }),
+      "a network has a place for its priority");
   for (const Net& net : local.nets)
     net.priority->set(priority_by(&Udsp::source, net.id));
   for (Ni* const ni : local.nis)
@@ -125,6 +132,7 @@ SelectionPolicies::Deciders SelectionPolicies::deciders_of(const Nid& peer_nid) 
 }
 
 Preferences SelectionPolicies::made_of(const Deciders& deciders) const {
+  PLNET_CHECK(deciders != nobody(), "preferences come from a policy");
   const auto list = [](const std::vector<std::vector<Nid>>& lists, std::size_t index) {
     return index < lists.size() ? lists[index] : std::vector<Nid>{};
   };

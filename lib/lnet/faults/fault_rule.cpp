@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "lib/base/check.hpp"
 #include "lib/base/random.hpp"
 
 namespace plnet::lnet {
@@ -45,6 +46,7 @@ void FaultRule::reset(Instant now) {
 }
 
 std::uint64_t FaultRule::draw(std::uint64_t bound) {
+  PLNET_CHECK(bound > 0, "a draw has a result");
   const std::uint64_t turn = draws_.fetch_add(1, std::memory_order_relaxed);
   return Random(seed_ + turn).below(bound);
 }
@@ -72,6 +74,8 @@ bool FaultRule::strikes(const MessageHeader& header, const Nid* local, FaultPlac
                         Instant now) {
   const Nid* const seen_on = spec_.kind == FaultKind::kDelay ? nullptr : local;
   if (!matches(header, seen_on)) return false;
+  PLNET_CHECK(static_cast<std::size_t>(header.type) < std::size(struck_of_),
+              "a message that matches has a counted type");
   if (!spec_.all) {
     const bool belongs = spec_.kind == FaultKind::kDelay ||
                          (place == FaultPlace::kSending) == (spec_.health_errors != 0);
@@ -91,6 +95,7 @@ bool FaultRule::has_turn(Instant now) {
 // Draws one message of each block of N. For a fresh rule with N = 2 it is the first: tests of
 // Lustre rely on that.
 bool FaultRule::is_drawn(std::uint64_t count) {
+  PLNET_CHECK(spec_.rate > 0, "a rule without an interval has a rate");
   const std::uint64_t block = count / spec_.rate;
   const std::uint64_t era = era_.load(std::memory_order_relaxed);
   if (spec_.rate == 2 && block == 0 && era == 0) return count == 0;
@@ -99,6 +104,7 @@ bool FaultRule::is_drawn(std::uint64_t count) {
 }
 
 bool FaultRule::is_due(std::int64_t now_ns) {
+  PLNET_CHECK(spec_.interval_s > 0, "a rule that waits has an interval");
   std::int64_t due = due_ns_.load(std::memory_order_relaxed);
   if (now_ns < due) return false;
   // One shard takes the draw.
@@ -119,6 +125,7 @@ Health FaultRule::draw_health() {
     distance = std::abs(drawn - bit);
     nearest = bit;
   }
+  PLNET_CHECK(nearest > 0 && nearest <= kHealthLast, "a failed message has a class of failure");
   return static_cast<Health>(nearest);
 }
 

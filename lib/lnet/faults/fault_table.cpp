@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 // lustre-release lnet/lnet/lib-move.c: fail_peer()
@@ -43,12 +45,14 @@ Outcome<void> FaultTable::add(const FaultSpec& spec, Instant now) {
   if (rules_.size() == kRulesMax) return failure(Errc::kNoSpace, "no more fault rules on one node");
   rules_.insert(rules_.begin(),
                 std::make_unique<FaultRule>(*completed, ++last_number_, random_.next(), now));
+  PLNET_CHECK(rules_.size() <= kRulesMax, "the number of rules is bounded");
   publish();
   return {};
 }
 
 template <class T>
 void FaultTable::retire(std::unique_ptr<T> object, std::vector<Retired<T>>& to) {
+  PLNET_CHECK(object != nullptr, "an object is retired once");
   to.push_back({std::move(object), 0});
 }
 
@@ -117,6 +121,7 @@ void FaultTable::close() {
 }
 
 void FaultTable::publish(bool closing) {
+  PLNET_CHECK(!closing || rules_.empty(), "no rule is left when the table closes");
   auto fresh = std::make_unique<FaultView>();
   fresh->version = ++last_version_;
   fresh->closing = closing;
@@ -128,6 +133,7 @@ void FaultTable::publish(bool closing) {
   const bool empty = rules_.empty() && fail_nids_.empty() && !closing;
   if (current_ != nullptr) retire(std::move(current_), old_views_);
   if (!empty) current_ = std::move(fresh);
+  PLNET_CHECK(empty == (current_ == nullptr), "a view is published if there are rules");
 }
 
 // A retired rule is unpublished by the first step after it.

@@ -58,6 +58,7 @@ class LaneEndOf {
 
   // Called by the home. Null: all lanes are in use.
   [[nodiscard]] Lane* take(ShardId on) {
+    PLNET_CHECK(on != shard_, "a lane lies on another shard");
     Lane* const lane = lanes_->take();
     if (lane == nullptr) return nullptr;
     std::destroy_at(lane);
@@ -68,6 +69,7 @@ class LaneEndOf {
     return lane;
   }
   void give(Lane& lane) {
+    PLNET_CHECK(lane.home == shard_ && lent_to_[lane.shard] > 0, "the home frees its lane");
     --lent_to_[lane.shard];
     lanes_->give(&lane);
   }
@@ -96,6 +98,8 @@ class LaneEndOf {
     Note note;
     for (const Way& way : ways_) {
       for (unsigned i = 0; i < kHeardPerTurn && way.in->pop(note); ++i, ++count) {
+        PLNET_CHECK(note.lane->home == shard_ || note.lane->shard == shard_,
+                    "a word goes to one end of a lane");
         if (note.lane->shard == shard_) ++note.lane->heard;
         hear(note);
       }

@@ -37,6 +37,7 @@ Step step_of(BufferClass of, const BufferCounts& now, const PoolBudget& budget) 
 }  // namespace
 
 BufferCounts buffers_of_shard(const BufferCounts& asked, unsigned shards) {
+  PLNET_CHECK(shards > 0, "a node has a shard");
   BufferCounts share;
   for (const BufferClass each : kAllBufferClasses) {
     const std::uint32_t of_all = asked[each] != 0 ? asked[each] : kBuffersDefault[each];

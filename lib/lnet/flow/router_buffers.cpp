@@ -40,6 +40,8 @@ bool RouterBuffers::grow(const PoolFlags& starving) {
   const BufferCounts sizes = grown_sizes(now, starving, automatic_, memory_.budget);
   for (const BufferClass each : kAllBufferClasses) {
     if (sizes[each] == now[each]) continue;
+    PLNET_CHECK(sizes[each] > now[each] && sizes[each] <= memory_.most[each],
+                "a class grows within its space");
     pools_[each].wanted = sizes[each];
     add(each, sizes[each]);
     show_total(each);
@@ -60,6 +62,7 @@ void RouterBuffers::add(BufferClass of, std::uint32_t wanted) {
     if (pool.spare > 0) {
       index = pool.spares[--pool.spare];
     } else {
+      PLNET_CHECK(pool.made < memory_.most[of], "buffers fit into their space");
       ++pool.made;
       if (kBufferBytes[of] != 0) {
         pool.pieces[index] = {{memory_.at.arena, first + std::uint64_t{index} * kBufferBytes[of]},

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lib/base/arena.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/lnet/api/payload.hpp"
 #include "lib/lnet/flow/buffer_class.hpp"
@@ -110,6 +111,8 @@ class RouterBuffers {
   }
   // The part of the buffer for a message of this length.
   [[nodiscard]] Payload payload(BufferRef buffer, std::uint32_t length) const {
+    PLNET_CHECK(length <= kBufferBytes[buffer.of] && buffer.index < pools_[buffer.of].made,
+                "a message fits into its buffer");
     if (buffer.of == BufferClass::kTiny) return {};
     return {.fragments = {&pools_[buffer.of].pieces[buffer.index], 1}, .length = length};
   }
@@ -125,7 +128,10 @@ class RouterBuffers {
   }
   // A message begins or ends its wait for a buffer of this class.
   void begin_wait(BufferClass of);
-  void end_wait(BufferClass of) { --pools_[of].waiting; }
+  void end_wait(BufferClass of) {
+    PLNET_CHECK(pools_[of].waiting > 0, "a message that ends its wait has begun it");
+    --pools_[of].waiting;
+  }
   // Messages that came to wait while the pool was scarce, since the last call.
   [[nodiscard]] std::uint32_t exchange_starved(BufferClass of) {
     return std::exchange(pools_[of].starved, 0);
@@ -165,6 +171,7 @@ class RouterBuffers {
   void shrink(BufferClass of);
   void discard(BufferClass of, std::uint32_t index) {
     Pool& pool = pools_[of];
+    PLNET_CHECK(pool.total > 0 && index < pool.made, "a buffer that is discarded was made");
     pool.spares[pool.spare++] = index;
     --pool.total;
     show_total(of);

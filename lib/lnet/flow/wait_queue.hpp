@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/lnet/flow/parcel.hpp"
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 
 namespace plnet::lnet {
@@ -27,6 +28,7 @@ class HopTimes {
   }
   // Times in the bucket are shorter than this.
   [[nodiscard]] static constexpr Duration end_of(std::size_t bucket) {
+    PLNET_CHECK(bucket < kBuckets, "the bucket exists");
     const std::uint64_t us = bucket < 2 ? bucket + 1 : (3 + (bucket & 1U)) << (bucket / 2 - 1);
     return std::chrono::microseconds(us);
   }
@@ -49,6 +51,7 @@ class HopTimes {
   // `percent` percent of the times are at most this long, rounded up to the end of a bucket; 0:
   // none was recorded.
   [[nodiscard]] Duration percentile(unsigned percent) const {
+    PLNET_CHECK(percent <= 100, "a share of the times is at most all of them");
     const std::uint64_t all = count();
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < kBuckets; ++i) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -37,6 +39,7 @@ void LoadTally::Window::clear() {
 }
 
 void LoadTally::sample(const MessageHeader& header, NetId from, Instant now) {
+  PLNET_CHECK(left_ == 0, "every message between two samples is counted");
   left_ = distance();
   turn_windows(now);
   Window& window = windows_[current_];
@@ -47,6 +50,7 @@ void LoadTally::sample(const MessageHeader& header, NetId from, Instant now) {
 }
 
 void LoadTally::sample_sent(const Nid& hop, std::uint32_t payload, Instant since, Instant now) {
+  PLNET_CHECK(left_sent_ == 0, "every message between two samples is counted");
   left_sent_ = distance();
   turn_windows(now);
   const std::uint64_t bytes = std::uint64_t{kSampleMean} * payload;

@@ -41,6 +41,7 @@ class TalkerTable {
   }
 
   More& add(const Key& key, std::uint64_t messages, std::uint64_t bytes) {
+    PLNET_CHECK(messages > 0, "an entry with a key has messages");
     Entry* const set = &entries_[(KeyHash<Key>{}(key) & (sets_ - 1)) * kWays];
     Entry* least = set;
     for (Entry* at = set; at != set + kWays; ++at) {

@@ -32,11 +32,13 @@ bool FaultGate::hold(const Held& held) {
     causes_.add(Cause::kFaultsFull);
     return false;
   }
+  PLNET_CHECK(held.parcel != nullptr && !held.parcel->linked(), "a held message waits in no queue");
   held_.push_back(held);
   return true;
 }
 
 bool FaultGate::delays(Parcel& parcel, const MessageHeader& header, FaultPlace place, Instant now) {
+  PLNET_CHECK(rules() != nullptr, "the gate is asked while there are rules");
   const FaultRule* const rule = rules()->delay(header, place, now);
   if (rule == nullptr) return false;
   const Duration latency = std::chrono::seconds(rule->spec().latency_s);
@@ -54,6 +56,7 @@ bool FaultGate::delays(Message& message, Instant now) {
 }
 
 bool FaultGate::fails(Message& message, Instant now) {
+  PLNET_CHECK(rules() != nullptr, "the gate is asked while there are rules");
   FaultRule* const rule = rules()->drop(message.header, nullptr, FaultPlace::kSending, now);
   if (rule == nullptr) return false;
   if (!hold({.parcel = &message, .due = kAtOnce, .health = rule->draw_health()})) return false;

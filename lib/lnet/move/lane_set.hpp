@@ -18,6 +18,7 @@ namespace plnet::lnet {
 class LaneSet {
  public:
   void set(ShardId shard, bool up) {
+    PLNET_CHECK(shard < kShardsMax, "a lane has a shard");
     const std::uint64_t bit = std::uint64_t{1} << shard;
     up_ = up ? up_ | bit : up_ & ~bit;
   }
@@ -37,6 +38,7 @@ class LaneSet {
       const auto shard = static_cast<ShardId>((std::countr_zero(rest) + shift) % 64);
       if (best == kShardsMax || bytes_[shard] < bytes_[best]) best = shard;
     }
+    PLNET_CHECK(best < kShardsMax && (up_ >> best & 1U) != 0, "a lane that is up is chosen");
     last_ = best;
     return best;
   }

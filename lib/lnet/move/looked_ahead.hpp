@@ -32,6 +32,7 @@ class LookedAhead {
   // Without a peer NI: the next entry is for another NID.
   [[nodiscard]] Destination take(const Nid& nid) {
     if (next_ == count_ || found_[next_].peer_ni->nid != nid) return {};
+    PLNET_CHECK(next_ < count_, "the next destination exists");
     return found_[next_++];
   }
 

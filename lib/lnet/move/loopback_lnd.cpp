@@ -35,6 +35,7 @@ std::size_t LoopbackLnd::send(std::span<Transmit* const> burst) {
 }
 
 void LoopbackLnd::queue(std::uint32_t index) {
+  PLNET_CHECK(index < capacity_, "the slot exists");
   slots_[index].next = kNone;
   (first_ == kNone ? first_ : slots_[last_].next) = index;
   last_ = index;
@@ -90,6 +91,7 @@ unsigned LoopbackLnd::end_parked() {
 }
 
 void LoopbackLnd::offer(std::uint32_t index) {
+  PLNET_CHECK(slots_[index].state == State::kQueued, "a queued message is offered");
   Slot& slot = slots_[index];
   if (slot.cancelled) return end(index, std::unexpected(Errc::kCancelled));
   if (shutting_down_) return end(index, std::unexpected(Errc::kShutdown));
@@ -107,6 +109,8 @@ void LoopbackLnd::offer(std::uint32_t index) {
 }
 
 void LoopbackLnd::carry_out(std::uint32_t index) {
+  PLNET_CHECK(slots_[index].decision.verdict != RxVerdict::kPark,
+              "a decided message is carried out");
   const Slot& slot = slots_[index];
   const RxHandle rx{index, slot.generation};
   if (slot.decision.verdict == RxVerdict::kReceive) {
@@ -120,6 +124,7 @@ void LoopbackLnd::carry_out(std::uint32_t index) {
 }
 
 void LoopbackLnd::end(std::uint32_t index, Result<void> status) {
+  PLNET_CHECK(used_ > 0, "a message in use ends");
   Slot& slot = slots_[index];
   const Completion completion{.transmit = slot.transmit,
                               .status = status,
@@ -149,6 +154,7 @@ void LoopbackLnd::copy(const Payload& from, const Payload& to) {
 }
 
 void LoopbackLnd::cancel(Transmit& transmit) {
+  PLNET_CHECK(transmit.lnd_state < capacity_, "the message was sent by this LND");
   Slot& slot = slots_[transmit.lnd_state];
   if (slot.transmit == &transmit) slot.cancelled = parked_must_end_ = true;
 }
@@ -158,6 +164,7 @@ void LoopbackLnd::shut_down() {
 }
 
 void LoopbackLnd::release_peer(PeerLink& link) {
+  PLNET_CHECK(releasing_ == nullptr, "the link of loopback is released once");
   if (used_ == 0) return core_.on_peer_released(link);
   releasing_ = &link;
   parked_must_end_ = true;

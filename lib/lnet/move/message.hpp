@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/flow/message_states.hpp"
 #include "lib/lnet/flow/parcel.hpp"
@@ -72,6 +73,7 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
 
   // A record from the pool becomes a new message of the shard `on`.
   void start(MessageType type, ShardId on, std::uint32_t pid, Instant now) {
+    PLNET_CHECK(!linked(), "a free record is in no list");
     enter(SendState::kMade);
     origin = on;
     outcome = {};

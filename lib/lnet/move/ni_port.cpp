@@ -42,6 +42,7 @@ unsigned NiPort::flush(Instant now) {
     const std::size_t at = out_head_ & out_mask_;
     const std::size_t run = std::min(out_tail_ - out_head_, out_mask_ + 1 - at);
     const std::size_t taken = lnd_->send({&out_[at], run});
+    PLNET_CHECK(taken <= run, "an LND takes a prefix of the burst");
     if (MessageTap* const tap = tap_.get()) [[unlikely]]
       show_sent(*tap, {&out_[at], taken}, now);
     out_head_ += taken;
@@ -91,6 +92,7 @@ Instant NiPort::next_deadline() const {
 }
 
 void NiPort::close() {
+  PLNET_CHECK(!closing_, "a port closes once");
   closing_ = true;
   lnd_->shut_down();
 }
@@ -116,6 +118,7 @@ void NiPort::on_sent(std::span<const Completion> burst) {
 void NiPort::on_kept(RxHandle rx, PayloadKeeper& keeper) {
   Receive* const receive = find(rx);
   PLNET_CHECK(receive != nullptr && receive->forwarded, "only what goes on may be kept");
+  PLNET_CHECK(receive->forwarding.keeper == nullptr, "a payload is kept by one LND");
   receive->forwarding.keeper = &keeper;
   receiver_.on_received(*this, rx, {}, Health::kOk);
 }

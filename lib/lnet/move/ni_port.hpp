@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/flow/wait_queue.hpp"
 #include "lib/lnet/move/message.hpp"
@@ -42,6 +43,8 @@ class NiPort final : public LndUpcalls {
 
   // False: no credit is left, and the message waits here. `may_borrow`: it does not wait.
   [[nodiscard]] bool take_credit(Message& message, bool may_borrow) {
+    PLNET_CHECK(!message.has_ni_credit && message.ni == &ni_,
+                "a message takes one credit of its NI");
     if (!limited_) return true;
     message.has_ni_credit = true;
     credit_view_.set(--credits_);
@@ -54,6 +57,8 @@ class NiPort final : public LndUpcalls {
   // Returns the message that takes the credit, if one waits.
   [[nodiscard]] Message* return_credit(Message& message) {
     if (!message.has_ni_credit) return nullptr;
+    PLNET_CHECK(message.ni == &ni_ && credits_ < credits_max_,
+                "a credit that comes back was given");
     message.has_ni_credit = false;
     credit_view_.set(++credits_);
     if (message.borrows_ni) [[unlikely]] {
@@ -70,6 +75,8 @@ class NiPort final : public LndUpcalls {
   }
   // The message gives up its wait.
   void leave(Message& message) {
+    PLNET_CHECK(message.has_ni_credit && !message.borrows_ni && message.linked(),
+                "a message that waits leaves");
     message.unlink();
     message.has_ni_credit = false;
     credit_view_.set(++credits_);
@@ -88,6 +95,7 @@ class NiPort final : public LndUpcalls {
   Message* take_back();
 
   void remember(Receive& receive) {
+    PLNET_CHECK(receive.port == this, "a message is remembered where it arrived");
     Receive*& bucket = buckets_[receive.rx.index & bucket_mask_];
     receive.next_in_port = bucket;
     bucket = &receive;
@@ -115,7 +123,10 @@ class NiPort final : public LndUpcalls {
 
   // A record that names this port keeps it alive.
   void hold() { ++users_; }
-  void release() { --users_; }
+  void release() {
+    PLNET_CHECK(users_ > 0, "a record that names the port keeps it");
+    --users_;
+  }
 
   [[nodiscard]] bool idle() const;
   [[nodiscard]] Instant next_deadline() const;

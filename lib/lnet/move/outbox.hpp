@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "lib/base/check.hpp"
 #include "lib/base/mailbox.hpp"
 #include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
@@ -25,6 +26,8 @@ class Outbox {
 
   // Keeps the order for each shard. A full batch leaves at once.
   void add(Parcel& parcel, ShardId to) {
+    PLNET_CHECK(to != from_ && !parcel.linked(),
+                "a parcel that crosses is in no list of this shard");
     Batch& batch = batches_[to];
     batch.parcels[batch.count++] = MailedParcel::slip(parcel);
     waiting_ |= std::uint64_t{1} << to;

@@ -15,6 +15,9 @@ PeerPorts::PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_
 PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   PeerPort* const port = ports_.take();
   if (port == nullptr) return nullptr;
+  PLNET_CHECK(!port->linked() && port->waiting.empty() && port->hop.held == 0 &&
+                  port->share.waiting.empty(),
+              "a free port has no messages");
   port->peer_ni = &peer_ni;
   port->links = nullptr;
   port->queued_bytes = port->outstanding = port->waiting_count = 0;
@@ -44,6 +47,8 @@ LndLink* PeerPorts::take_link(PeerPort& port) {
 }
 
 LndLink* PeerPorts::search_link(PeerPort& port, std::uint16_t ni) {
+  PLNET_CHECK(port.peer_ni != nullptr && ni < link_counts_.size(),
+              "a link is between an NI and a peer NI");
   LndLink** end = &port.links;
   for (; *end != nullptr; end = &(*end)->next) {
     if ((*end)->ni == ni) return *end;
@@ -69,6 +74,7 @@ LndLink* PeerPorts::find_link(const PeerNi& peer_ni, std::uint16_t ni) {
 }
 
 bool PeerPorts::set_lane(LndLink& link, ShardId shard, bool up) {
+  PLNET_CHECK(link.port != nullptr && shard < kShardsMax, "a lane is that of a link in use");
   if (link.lanes == 0) {
     LaneSet* const fresh = up ? lane_sets_.take() : nullptr;
     if (fresh == nullptr) return !up;
@@ -87,12 +93,14 @@ void PeerPorts::unbook(LndLink& link, ShardId shard, std::uint32_t bytes) {
 }
 
 void PeerPorts::give_back_if_idle(LndLink& link) {
+  PLNET_CHECK(link.lanes != 0, "the link has a LaneSet");
   if (!lanes(link).idle()) return;
   lane_sets_.give(&lanes(link));
   link.lanes = 0;
 }
 
 void PeerPorts::give_back(LndLink& link) {
+  PLNET_CHECK(link.port != nullptr && link_counts_[link.ni] > 0, "a link is given back once");
   if (link.lanes != 0) lane_sets_.give(&lanes(link));
   link.lanes = 0;
   LndLink** at = &link.port->links;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/prefetch.hpp"

@@ -4,6 +4,7 @@
 namespace plnet::lnet {
 
 ReceiveShares::Verdict ReceiveShares::hold_or_drop(Receive& receive) {
+  PLNET_CHECK(receive.charged == nullptr, "a request that waits holds no share");
   ReceiveShare& share = receive.peer->share;
   if (share.stalled) return Verdict::kDrop;
   if (share.waiting.empty()) share.moved = room_.now;

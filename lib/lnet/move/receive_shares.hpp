@@ -13,6 +13,7 @@
 
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/lnet/move/peer_port.hpp"
@@ -59,6 +60,7 @@ class ReceiveShares {
   void give_back(Receive& receive) {
     PeerPort* const peer = std::exchange(receive.charged, nullptr);
     if (peer == nullptr) return;
+    PLNET_CHECK(peer->share.used > 0, "a record that comes back was taken");
     --peer->share.used;
     if (!peer->share.waiting.empty() || peer->share.stalled) [[unlikely]]
       on_record_returned(*peer);

@@ -8,6 +8,8 @@ namespace plnet::lnet {
 using Phase = Errand::Phase;
 
 void Releaser::begin(Errand& errand, PeerNi& peer_ni) {
+  PLNET_CHECK(peer_ni.leaving.get() && done_ != nullptr,
+              "a peer NI that has left the directory is released");
   errand.origin = core_.id;
   errand.peer_ni = &peer_ni;
   errand.phase = Phase::kFlush;
@@ -35,6 +37,7 @@ void Releaser::deliver(Errand& errand) {
 
 // The errand has visited every shard: no more messages for the peer NI will arrive here.
 void Releaser::at_home(Errand& errand) {
+  PLNET_CHECK(errand.peer_ni->home == core_.id, "the home gives up a peer NI");
   core_.reach->forget(errand.peer_ni->nid, errand.peer_ni->reach);
   if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
     peer->releasing = true;
@@ -57,6 +60,8 @@ void Releaser::release_here(Errand& errand) {
 
 // The peer NI and the NI may be removed at the same time; the second call does nothing.
 void Releaser::release(LndLink& link) {
+  PLNET_CHECK(link.port != nullptr && core_.ports[link.ni] != nullptr,
+              "the LND of a link is there");
   if (link.releasing) return;
   link.releasing = true;
   core_.ports[link.ni]->lnd().release_peer(link);
@@ -95,6 +100,7 @@ bool Releaser::can_move_on(const Errand& errand) const {
 }
 
 void Releaser::move_on(Errand& errand) {
+  PLNET_CHECK(can_move_on(errand), "an errand moves on when its wait is over");
   errand.unlink();
   if (errand.phase == Phase::kAtHome) {
     errand.phase = Phase::kRelease;

@@ -47,6 +47,7 @@ ShardCore::ShardCore(NodeShared& node, ShardId number, std::uint16_t cpt_number,
       buffers(number < node.router_memory.size() ? node.router_memory[number] : RouterMemory{}) {}
 
 void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
+  PLNET_CHECK(to < shared.shards && !parcel.linked(), "a parcel goes to a shard of this node");
   parcel.step = step;
   if (to == id) return inbox.push_back(parcel);
   outbox.add(parcel, to);
@@ -56,6 +57,7 @@ void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
 // a peer or an interface. Some bytes may have left, and the receiver could not recognize a second
 // copy: here a forwarded message is sent again only if its LND reports that no byte has left.
 bool ShardCore::may_go_again(const Message& message) const {
+  PLNET_CHECK(message.hop != nullptr, "a message with a path may go again");
   const Ending& result = message.result;
   if (result.quarantined || result.status) return false;
   if (result.status.error() == Errc::kShutdown) return false;
@@ -73,6 +75,7 @@ bool ShardCore::has_other_way(const Message& message) const {
 }
 
 void ShardCore::judge_sent_slowly(Ni& ni, Message& message) {
+  PLNET_CHECK(message.hop != nullptr && message.ni == &ni, "a message is judged by its path");
   MessageEnd end{.health = message.result.health,
                  .failed = !message.result.status.has_value(),
                  .sent = true,

@@ -190,6 +190,8 @@ struct ShardCore {
 
   // The LND gets the decision, which the Receive stores, at the end of the turn.
   void decide(Receive& receive) {
+    PLNET_CHECK(receive.origin == id && receive.decision.verdict != RxVerdict::kPark,
+                "a decision goes to the LND of the shard that received the message");
     receive.enter(ReceiveState::kDecided);
     decided.push_back(receive);
   }
@@ -213,7 +215,10 @@ struct ShardCore {
     statistics.add(Statistic::kMessagesAlloc);
     statistics.raise_to(Statistic::kMessagesMax, statistics.get(Statistic::kMessagesAlloc));
   }
-  void message_ends() { statistics.subtract(Statistic::kMessagesAlloc); }
+  void message_ends() {
+    PLNET_CHECK(statistics.get(Statistic::kMessagesAlloc) > 0, "a message that ends has begun");
+    statistics.subtract(Statistic::kMessagesAlloc);
+  }
   void drop(Cause cause, std::uint32_t bytes) {
     causes.add(cause);
     statistics.add(Statistic::kDropCount);
@@ -252,6 +257,7 @@ struct ShardCore {
   // The message waits while `asked` has it: a posted parcel belongs to that shard.
   [[nodiscard]] RxDecision park(Receive& receive, ReceiveState wait, ShardId asked,
                                 ParcelStep step) {
+    PLNET_CHECK(receive.origin == id, "a message is parked where it arrived");
     waits.begin(receive, wait);
     post(receive, asked, step);
     return {.verdict = RxVerdict::kPark};

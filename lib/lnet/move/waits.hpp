@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/lnet/flow/wait_counters.hpp"
 #include "lib/lnet/move/message.hpp"
@@ -63,6 +64,7 @@ class Waits {
  private:
   void count_begin(Wait wait) { counters_.add(counter_of(wait, WaitMark::kWaiting)); }
   void count_end(Wait wait, Duration waited) {
+    PLNET_CHECK(waiting(wait) > 0, "a wait that ends has begun");
     const auto waited_us = std::chrono::duration_cast<std::chrono::microseconds>(waited).count();
     const auto time = static_cast<std::uint64_t>(std::max<std::int64_t>(waited_us, 0));
     counters_.subtract(counter_of(wait, WaitMark::kWaiting));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/loopback_lnd.hpp"
 
 namespace plnet::lnet {
@@ -87,6 +88,7 @@ struct Node::UnplugNi final : Call {
       owner.coordinator_->ni_released(gone);
       return true;
     }
+    PLNET_CHECK(tour < 2, "an NI is unplugged in two rounds");
     if (tour == 0) {
       shard.close_port(ni);
       shard.fail_waiting(ni);
@@ -167,6 +169,7 @@ Node::Node(const NodeSetup& setup)
       errands_(kErrands),
       count_unsent_(std::make_unique<CountUnsent>()) {
   const auto count = static_cast<unsigned>(setup.cpt_of_shard.size());
+  PLNET_CHECK(count > 0, "a node has a shard");
   PLNET_CHECK(count <= kShardsMax && setup.doorbells.size() == count, "a doorbell for each shard");
   for (unsigned i = 0; i < count; ++i) {
     readers_.push_back(qsbr_.register_reader().value());
@@ -253,6 +256,7 @@ void Node::plug_loopback() {
 
 void Node::plug_here(Shard& shard, Ni& ni, LndMaker& maker) {
   NiPort& port = shard.add_port(ni, credits_of(ni));
+  PLNET_CHECK(ni.shards[shard.shard()], "a shard that serves the NI has its port");
   port.adopt(maker.make(port, shard.shard()));
 }
 
@@ -260,6 +264,7 @@ void Node::plug_here(Shard& shard, Ni& ni, LndMaker& maker) {
 // CPT.
 std::int32_t Node::credits_of(const Ni& ni) const {
   const auto shards = static_cast<std::int32_t>(ni.shards.count());
+  PLNET_CHECK(shards > 0, "some shard serves an NI");
   const NiTunables& tunables = ni.tunables;
   if (shards <= 1) return tunables.credits;
   const std::int32_t share = std::max(tunables.credits / shards, 8 * tunables.peer_credits);
@@ -300,6 +305,9 @@ Outcome<void> Node::remove_ni(const Nid& nid) {
 }
 
 void Node::release_ni(Ni& ni) {
+  PLNET_CHECK(
+      std::ranges::none_of(unplugs_, [&](const auto& unplug) { return &unplug->ni == &ni; }),
+      "an NI is unplugged once");
   UnplugNi& unplug = *unplugs_.emplace_back(std::make_unique<UnplugNi>(*this, ni));
   shards_[0]->call(unplug, 0);
 }
@@ -347,6 +355,7 @@ std::optional<std::uint16_t> Node::cpt_of(const Nid& nid) const {
 void Node::set_lazy(PortalId portal, bool lazy) {
   portals_.set_lazy(portal, lazy);
   const ShardId home = portals_.home(portal);
+  PLNET_CHECK(home < shards(), "the home of a portal is a shard of this node");
   shared_.lazy_attached[home].set.store(true, std::memory_order_release);
   shared_.doorbells[home]->ring();
 }
@@ -404,11 +413,14 @@ void Node::discover(Message& message, const Nid& nid) {
 }
 
 void Node::release_peer_ni(PeerNi& ni) {
+  PLNET_CHECK(ni.leaving.get(), "a released peer NI has left the directory");
+  PLNET_CHECK(to_release_.size() < to_release_.capacity(), "there is room for all peer NIs");
   to_release_.push_back(&ni);
 }
 
 void Node::released(Errand& errand) {
   PeerNi& peer_ni = *errand.peer_ni;
+  PLNET_CHECK(peer_ni.leaving.get(), "a released peer NI has left the directory");
   errands_.give(&errand);
   coordinator_->peer_ni_released(peer_ni);
 }

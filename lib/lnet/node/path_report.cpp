@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/control/selection_policies.hpp"
 #include "lib/lnet/move/header_rules.hpp"
 #include "lib/lnet/move/shard_core.hpp"
@@ -116,6 +117,8 @@ PathStep step_of(const Path& path, const PathViews& views, const PeerNi& strange
     step.next_hop = step.destination = path.ni->nid;
     return step;
   }
+  PLNET_CHECK(path.next_hop != nullptr && path.destination != nullptr,
+              "a path that is no loopback has a next hop");
   step.next_hop = path.next_hop->nid;
   step.destination = path.destination->nid;
   if (path.route != nullptr) step.route = path.route->spec;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/check.hpp"
 #include "lib/base/pipeline.hpp"
 #include "lib/base/prefetch.hpp"
 #include "lib/lnet/move/approach.hpp"
@@ -36,6 +37,7 @@ WantedPeer wanted_peer(const Parcel& parcel) {
             .demand = PeerDemand::kOthers,
             .named_by = message.answers->from};
   }
+  PLNET_CHECK(parcel.kind == ParcelKind::kReceive, "messages and receives wait for peers");
   const auto& receive = static_cast<const Receive&>(parcel);
   if (receive.is(ReceiveState::kDestinationWait))
     return {
@@ -60,6 +62,7 @@ Shard::~Shard() {
 NiPort& Shard::add_port(Ni& ni, std::int32_t credits) {
   PLNET_CHECK(core_.ports[ni.number] == nullptr, "an NI has one port on a shard");
   const std::size_t every_message = node_.limits.messages * node_.shards;
+  PLNET_CHECK(ni.number < core_.ports.size(), "the number of an NI is dense");
   ports_.push_back(std::make_unique<NiPort>(ni, core_.id, credits, every_message,
                                             node_.limits.receives, core_.tap_slot, sender_,
                                             receiver_, releaser_));
@@ -91,6 +94,8 @@ void Shard::remove_port(const Ni& ni) {
 }
 
 void Shard::host(PeerRequests& requests, ReleaseDone& released) {
+  PLNET_CHECK(requests_ == nullptr && core_.id == core_.shared.coordinator,
+              "one shard hosts the coordinator");
   requests_ = &requests;
   releaser_.connect(released);
 }
@@ -98,6 +103,7 @@ void Shard::host(PeerRequests& requests, ReleaseDone& released) {
 // --- A turn ---
 
 unsigned Shard::poll(Instant now) {
+  PLNET_CHECK(now >= core_.now, "the time of a shard does not run backwards");
   core_.now = now;
   unsigned work = collect_mail();
   work += core_.timers.advance(now);
@@ -231,6 +237,7 @@ void Shard::run(Call& call) {
 void Shard::coordinate(Parcel& parcel) {
   PLNET_CHECK(requests_ != nullptr, "peers are asked for where the coordinator is");
   if (parcel.step == ParcelStep::kDiscover) {
+    PLNET_CHECK(parcel.kind == ParcelKind::kMessage, "only messages wait for a discovery");
     auto& message = static_cast<Message&>(parcel);
     return requests_->discover(message, message.header.destination);
   }

@@ -88,6 +88,7 @@ HealthVerdict judge(const MessageEnd& end) {
   if (is_worth_it && may_resend(end, rule.blame)) {
     verdict.resend = end.retries < end.retries_max;
     verdict.retries_exhausted = !verdict.resend && end.retries_max != 0;
+    PLNET_CHECK(end.failed && end.sent, "only a failed message is sent again");
   }
   return verdict;
 }

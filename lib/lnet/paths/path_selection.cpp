@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/paths/path_selector.hpp"
 
 namespace plnet::lnet {
@@ -47,6 +48,7 @@ void use(PathSequences& sequences, const LocalView& local, const RouteView& rout
 // Another shard may have recorded one meanwhile; that one is used, unless the source was given or
 // the gateway depends on the NI.
 void record_preference(Path& path, const LocalView& local, bool ni_is_fixed) {
+  PLNET_CHECK(path.ni != nullptr && path.destination != nullptr, "a preference is that of a path");
   if (path.destination->preferred_ni.compare_exchange(path.recorded, path.ni)) return;
   path.record_preference = false;
   if (ni_is_fixed || path.via_router) return;
@@ -85,6 +87,11 @@ Result<Path> select_path(const PathRequest& request, const LocalView& local,
   NoTrace trace;
   auto chosen = PathSelector(request, local, routes, sequences, parameters, trace).run();
   if (!chosen || chosen->loopback) return chosen;
+  PLNET_CHECK(
+      chosen->ni != nullptr && chosen->next_hop != nullptr && chosen->destination != nullptr,
+      "a path has an NI, a next hop and a destination");
+  PLNET_CHECK(chosen->via_router || chosen->next_hop == chosen->destination,
+              "without a router the next hop is the destination");
   if (chosen->record_preference) {
     record_preference(*chosen, local, !request.source.is_any());
   }

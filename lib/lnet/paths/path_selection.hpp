@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "lib/base/check.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/names/nid.hpp"
@@ -135,6 +136,8 @@ struct OnlyHop {
   return {net->nis.front(), next_hop, net};
 }
 inline void use_only_hop(const OnlyHop& hop, const LocalView& local, PathSequences& sequences) {
+  PLNET_CHECK(hop.ni != nullptr && hop.next_hop != nullptr && hop.net != nullptr,
+              "a hop that is used exists");
   if (local.nis.size() > 1) sequences.use(*hop.net, *hop.ni);
 }
 [[nodiscard]] inline OnlyHop only_gateway(const PeerNi& destination, const LocalView& local,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/paths/path_contest.hpp"
 #include "lib/lnet/paths/path_selection.hpp"
 
@@ -122,6 +123,7 @@ class PathSelector {
   }
 
   Result<Path> loopback() const {
+    PLNET_CHECK(local_.loopback != nullptr, "a node always has 0@lo");
     Path path;
     path.ni = local_.loopback;
     path.loopback = true;
@@ -129,6 +131,8 @@ class PathSelector {
     return path;
   }
   Result<Path> direct(Ni* ni, PeerNi* next_hop, bool wants_preference) const {
+    PLNET_CHECK(ni != nullptr && next_hop != nullptr && ni->net == next_hop->net,
+                "a direct hop is on the network of the NI");
     Path path;
     path.ni = ni;
     path.next_hop = next_hop;
@@ -161,6 +165,7 @@ class PathSelector {
       path.next_hop = best.gateway_ni;
     }
     path.ni = ni != nullptr ? ni : best_ni(*local_.net(path.next_hop->net));
+    PLNET_CHECK(path.ni->net == path.next_hop->net, "a gateway is on the network of the NI");
     const Ni* const preferred =
         path.destination == destination_ ? preferred_ : path.destination->preferred_ni.get();
     path.record_preference = needs_preference() && preferred == nullptr;
@@ -180,6 +185,7 @@ class PathSelector {
 
   // The first of equals wins.
   Ni* best_ni(const Net& net) {
+    PLNET_CHECK(!net.nis.empty(), "a network has an NI");
     if (net.nis.size() == 1) return net.nis.front();
     auto best = candidate(net.nis.front());
     for (Ni* const ni : net.nis.subspan(1)) {
@@ -252,6 +258,7 @@ class PathSelector {
     }
     if (best.peer_net == nullptr) return nullptr;
     destination = best_peer_ni(seen.on(*best.peer_net), nullptr);
+    PLNET_CHECK(destination != nullptr, "a network of a peer has a peer NI");
     return routes_.net(best.peer_net->net);
   }
   void keep_better(PeerNetCandidate& best, PeerNetCandidate challenger) {
@@ -292,6 +299,7 @@ class PathSelector {
       }
       const PeerView& gateway = route->gateway.load(std::memory_order_acquire)->seen();
       RouteCandidate challenger{.route = route};
+      PLNET_CHECK(route->spec.net == net.id, "a route of a network leads there");
       challenger.preferred = rules != nullptr && rules->prefers_router(gateway.primary);
       Duel duel;
       const bool decided = best.route != nullptr && compare_routes(duel, challenger, best);

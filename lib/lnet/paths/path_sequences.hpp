@@ -48,6 +48,7 @@ class PathSequences {
   // Each call is a later use: one message may use the same peer net twice, as next hop and as
   // destination.
   void use(const Net& net, const Ni& ni) {
+    PLNET_CHECK(ni.net == net.id, "an NI is used on its network");
     at(nets_, net.number) = ++now_;
     at(nis_, ni.number) = now_;
   }

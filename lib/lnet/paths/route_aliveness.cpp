@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 bool has_ni_up(const PeerView& peer, NetId net) {
@@ -18,6 +20,7 @@ RouteCause why_route_down(const Route& route, const GatewayEvidence& evidence) {
     if (route.replied_alive.get()) return RouteCause::kNone;
     return route.replied_cause == RouteCause::kNone ? RouteCause::kPingFailed : route.replied_cause;
   }
+  PLNET_CHECK(route.gateway.load(std::memory_order_relaxed) != nullptr, "a route has a gateway");
   const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
   const PeerView& seen = gateway.seen();
   if (!has_ni_up(seen, route.local_net())) return RouteCause::kLocalNetDown;

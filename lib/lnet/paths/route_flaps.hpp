@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 
 namespace plnet::lnet {

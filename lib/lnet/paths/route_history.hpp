@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 
 namespace plnet::lnet {
@@ -63,6 +64,7 @@ class RouteHistory {
   }
   // 0: the newest; less than kept().
   [[nodiscard]] const RouteTransition& back(std::size_t index) const {
+    PLNET_CHECK(index < kept(), "a kept transition is read");
     return ring_[(count_ - 1 - index) % kKept];
   }
 

@@ -6,12 +6,15 @@
 #include <functional>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 RouteView::RouteView(std::span<const std::unique_ptr<Route>> routes) {
   std::vector<NetId> ids;
   for (const auto& route : routes) {
     ids.push_back(route->spec.net);
+    PLNET_CHECK(route->gateway.load(std::memory_order_relaxed) != nullptr, "a route has a gateway");
     gateways_.push_back(route->gateway.load(std::memory_order_relaxed));
   }
   std::ranges::sort(ids);
@@ -32,6 +35,7 @@ RouteView::RouteView(std::span<const std::unique_ptr<Route>> routes) {
     while (slots_[slot] != kFreeSlot)
       slot = (slot + 1) & (slots_.size() - 1);
     slots_[slot] = index;
+    PLNET_CHECK(!nets_[index].routes.empty(), "a network of the view has a route");
   }
   std::ranges::sort(gateways_, std::less<>{});
   const auto repeated = std::ranges::unique(gateways_);
@@ -79,6 +83,7 @@ Result<Route*> RouteTable::add(const RouteSetup& spec, Peer& gateway, const Loca
   const std::size_t chosen = random_.below(places.size() + 1);
   const std::size_t place = chosen < places.size() ? places[chosen] : routes_.size();
   const auto where = routes_.begin() + static_cast<std::ptrdiff_t>(place);
+  PLNET_CHECK(route->number < kRoutesMax, "numbers of routes are dense");
   return routes_.insert(where, std::move(route))->get();
 }
 

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/lnet/names/nid.hpp"
@@ -92,6 +93,8 @@ struct PeerView {
   std::span<PeerNi* const> nis;       // net by net, the primary first in its net
 
   [[nodiscard]] std::span<PeerNi* const> on(const PeerNetView& net) const {
+    PLNET_CHECK(std::size_t{net.first} + net.count <= nis.size(),
+                "the NIs of a network are in the view");
     return nis.subspan(net.first, net.count);
   }
   [[nodiscard]] const PeerNetView* net(NetId id) const {

@@ -9,6 +9,8 @@
 namespace plnet::lnet {
 
 bool PeerAccounts::in_time(std::uint32_t payer, Duration each, Instant now) {
+  PLNET_CHECK(payer < accounts_.size() && each <= std::chrono::seconds(1),
+              "a peer that names others has a rate");
   Account& account = accounts_[payer];
   account.next = std::max(account.next, now);
   if (account.next - now > std::chrono::seconds(1) - each) return false;
@@ -26,6 +28,7 @@ void PeerAccounts::charge(std::uint32_t peer, std::uint32_t payer) {
 }
 
 std::uint32_t PeerAccounts::payer_of(std::uint32_t peer) const {
+  PLNET_CHECK(peer < accounts_.size(), "numbers of peers are dense");
   const Account& account = accounts_[peer];
   const bool is_there =
       account.payer != kNobody && accounts_[account.payer].owner == account.payer_owner;
@@ -41,6 +44,7 @@ void PeerAccounts::discharge(std::uint32_t peer) {
 }
 
 void PeerAccounts::close(std::uint32_t peer) {
+  PLNET_CHECK(peer < accounts_.size(), "numbers of peers are dense");
   discharge(peer);
   Account& account = accounts_[peer];
   account = {.owner = account.owner + 1};

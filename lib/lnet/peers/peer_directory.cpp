@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -119,6 +121,7 @@ Result<void> PeerDirectory::permit(const WantedPeer& wanted, Instant now) {
 
 // A gateway may name all the peers behind it.
 Result<void> PeerDirectory::permit_named(const WantedPeer& wanted, PeerRecord& by, Instant now) {
+  PLNET_CHECK(!by.dead, "a living peer answers for the peers that it names");
   const bool gateway = by.gateway_refs > 0;
   const std::size_t share = gateway ? limits_.named_by_gateway : limits_.named_by_one;
   if (accounts_.held_by(by.number) >= share) {
@@ -192,6 +195,7 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Insta
     return std::unexpected(info_of(peer.error()).code);
   }
   PeerNi* made = lookup(nid);
+  PLNET_CHECK(made != nullptr, "a new peer is found by its NID");
   made->preferred_ni.set(wanted.received_on);
   if (PeerRecord* const by = namer_of(wanted)) accounts_.charge((*peer)->number, by->number);
   commit();
@@ -214,6 +218,7 @@ PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
     return std::unexpected(PeerError::kAgain);
   }
   PeerRecord* peer = peers_.take();
+  PLNET_CHECK(peer != nullptr && peer->ni_count == 0, "a free peer has no interfaces");
   peer->number = peers_.index_of(peer);
   peer->state.set(nid.is_loopback() ? kPeerNoDiscovery : 0U);
   peer->alive.set(true);
@@ -241,6 +246,7 @@ PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
   PeerNiRecord* ni = nis_.take();
   if (ni == nullptr) return std::unexpected(PeerError::kNoMemory);
   const HomePlace home = placement_.choose(nid, *local_);
+  PLNET_CHECK(home.shard < kShardsMax, "a peer NI has a home");
   const Net* net = local_->net(nid.net());
   ni->nid = nid;
   ni->number = nis_.index_of(ni);
@@ -268,6 +274,7 @@ PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
 }
 
 void PeerDirectory::unmake(PeerNiRecord& ni) {
+  PLNET_CHECK(!ni.linked(), "a peer NI that is freed is in no list");
   placement_.leave({ni.cpt, ni.home});
   ni.stage = PeerNiStage::kFree;
   nis_.give(&ni);
@@ -297,6 +304,8 @@ bool PeerDirectory::has_room_in(PeerRecord& peer, NetId net) {
 }
 
 void PeerDirectory::link(PeerRecord& peer, PeerNetRecord& net, PeerNiRecord& ni) {
+  PLNET_CHECK(net.peer == &peer && net.net == ni.net, "a peer NI is linked to its network");
+  PLNET_CHECK(!peer.dead, "a peer that goes gets no interface");
   const bool primary = peer.primary == ni.nid;
   primary ? net.nis.push_front(ni) : net.nis.push_back(ni);
   ++net.count;
@@ -351,6 +360,8 @@ PeerResult<PeerNiRecord*> PeerDirectory::attach(PeerRecord& peer, const Nid& nid
 }
 
 void PeerDirectory::leave_net(PeerNiRecord& ni) {
+  PLNET_CHECK(ni.in_net != nullptr && ni.stage == PeerNiStage::kLive,
+              "a live peer NI leaves its network");
   PeerNetRecord& net = *ni.in_net;
   PeerRecord& peer = *net.peer;
   ni.unlink();
@@ -359,6 +370,7 @@ void PeerDirectory::leave_net(PeerNiRecord& ni) {
   // The maker of the preferences can no longer find the interface.
   ni.preferences.store(nullptr, std::memory_order_relaxed);
   detached_.push_back(ni);
+  PLNET_CHECK(peer.ni_count > 0 && net.count > 0, "interfaces are counted");
   --peer.ni_count;
   if (--net.count == 0) {
     net.unlink();

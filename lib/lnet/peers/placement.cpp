@@ -67,6 +67,7 @@ HomePlace LoadedPlacement::choose(const Nid& nid, const LocalView& local) {
   };
   ShardId shard = least(shards_of_cpt_[cpt], serving);
   if (shard == kShardsMax) shard = least(shards_of_cpt_[cpt], ShardSet{}.set());
+  PLNET_CHECK(shard < kShardsMax, "a CPT has a shard");
   ++loads_[shard];
   return {cpt, shard};
 }
@@ -77,6 +78,7 @@ void LoadedPlacement::leave(HomePlace place) {
 }
 
 std::uint64_t LoadedPlacement::load_of_cpt(std::uint16_t cpt) const {
+  PLNET_CHECK(cpt < shards_of_cpt_.size(), "the CPT exists");
   constexpr std::uint64_t kScale = 1U << 16U;
   std::uint64_t load = 0;
   for (const ShardId shard : shards_of_cpt_[cpt])
@@ -104,6 +106,7 @@ BalancedPlacement::BalancedPlacement(const ShardsOfCpts& shards_of_cpt)
 std::uint16_t BalancedPlacement::cpt_of(const Nid& nid,
                                         std::span<const std::uint16_t> allowed) const {
   const std::span<const std::uint16_t> choices = allowed.empty() ? all_ : allowed;
+  PLNET_CHECK(!choices.empty(), "a network may use some CPT");
   const std::size_t first = tie_break_.choose(nid, static_cast<unsigned>(choices.size()));
   std::uint16_t best = choices[first];
   for (std::size_t i = 1; i < choices.size(); ++i) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -38,6 +40,7 @@ bool ViewBlocks::reserve(std::uint8_t& held, std::size_t nis) {
 }
 
 bool ViewBlocks::exchange(std::uint8_t& held, std::size_t nis) {
+  PLNET_CHECK(held < kViewSizes.size(), "a right is for a block of one size");
   const std::uint8_t old = held;
   cancel(old);  // so that its block counts as available
   if (reserve(held, nis)) return true;
@@ -46,6 +49,7 @@ bool ViewBlocks::exchange(std::uint8_t& held, std::size_t nis) {
 }
 
 bool ViewBlocks::may_exchange(std::uint8_t held, std::size_t nis) const {
+  PLNET_CHECK(held < kViewSizes.size(), "a right is for a block of one size");
   if (nis <= kViewSizes[held]) return true;
   for (std::size_t size = held + 1U; size < kViewSizes.size(); ++size) {
     if (nis <= kViewSizes[size] && reserved_[size] < peers_[size]) return true;
@@ -64,6 +68,8 @@ ViewBlock* ViewBlocks::lay_out(Pool<Block>& pool, std::uint8_t size_class) {
 }
 
 ViewBlock* ViewBlocks::take(std::uint8_t size_class) {
+  PLNET_CHECK(size_class < kViewSizes.size() && reserved_[size_class] > 0,
+              "a block is for the holder of a right");
   switch (size_class) {
     case 0: return lay_out(tiny_, 0);
     case 1: return lay_out(small_, 1);
@@ -82,6 +88,7 @@ void ViewBlocks::give(ViewBlock* block) {
 }
 
 void ViewBlocks::retire(ViewBlock* block) {
+  PLNET_CHECK(block != nullptr && !block->linked(), "a block is retired once");
   block->grace = qsbr_.begin_grace();
   retired_.push_back(*block);
   ++retired_count_;
@@ -93,6 +100,7 @@ std::size_t ViewBlocks::reclaim(std::size_t limit) {
     ViewBlock* oldest = retired_.front();
     if (oldest == nullptr || !qsbr_.passed(oldest->grace)) break;
     retired_.pop_front();
+    PLNET_CHECK(retired_count_ > 0, "retired blocks are counted");
     --retired_count_;
     give(oldest);
   }
