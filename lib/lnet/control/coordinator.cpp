@@ -259,7 +259,7 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
   directory_.remove_local(ni);
   if (!networks_.has_net(ni.net)) {
     routes_.net_removed(ni.net);
-    rules_.net_removed(ni.net, [this](PeerRecord& peer) { discovery_.way_lost(peer); });
+    rules_.net_removed(ni.net, [this](PeerRecord& peer) { discovery_.on_network_removed(peer); });
     directory_.commit();
     policies_.gateways_changed();
   }
@@ -317,7 +317,7 @@ void Coordinator::on_peer_ni_down(PeerNi& ni) {
   // A gateway gets its requests when its routes are judged; a request now would be removed again.
   if (peer.gateway_refs > 0) {
     mark_gateway_down(peer, routes_.view());
-    return checks_.lost_some();
+    return checks_.on_loss();
   }
   host_.hop_lost();
 }

@@ -87,7 +87,7 @@ class Discovery final : public EventHandler, public PushReader {
   void push_to_all(bool force);
 
   // A network that reached the peer has been removed: pings and pushes by it are repeated.
-  void way_lost(PeerRecord& peer);
+  void on_network_removed(PeerRecord& peer);
 
   // Called by the directory.
   void peer_gone(PeerRecord& peer);
@@ -149,7 +149,7 @@ class Discovery final : public EventHandler, public PushReader {
                                       const Nid& primary);
   [[nodiscard]] Step hand_over(PeerDiscovery& state, PeerRecord& to, const PingView& buffer);
   [[nodiscard]] bool lists_primary(const PeerRecord& peer, const PingView& buffer) const;
-  [[nodiscard]] bool speaks_for(const Nid& sender, const PeerRecord& peer, const Nid& source) const;
+  [[nodiscard]] bool may_report(const Nid& sender, const PeerRecord& peer, const Nid& source) const;
   void request_claims();
   void ping_event(PingExchange& exchange, const Event& event);
   void reply_event(PeerDiscovery& state, PingExchange& exchange, const Event& event);

@@ -164,7 +164,7 @@ void Discovery::store_push_features(PeerRecord& peer, const PingView& buffer) {
 }
 
 // The push comes from its own node, or from a gateway on another network.
-bool Discovery::speaks_for(const Nid& sender, const PeerRecord& peer, const Nid& source) const {
+bool Discovery::may_report(const Nid& sender, const PeerRecord& peer, const Nid& source) const {
   if (sender.is_any() || sender == source) return true;
   const PeerRecord* const by = directory_.peer_of(sender);
   if (by == nullptr) return false;
@@ -175,7 +175,7 @@ void Discovery::on_push(const Event& event, std::span<const std::byte> bytes) {
   counters_.add(DiscoveryCounter::kPushesHeard);
   PeerRecord* peer = directory_.peer_of(event.source.nid);
   if (peer == nullptr || shut_) return counters_.add(DiscoveryCounter::kPushesUnknown);
-  const bool is_its_own = speaks_for(event.sender, *peer, event.source.nid);
+  const bool is_its_own = may_report(event.sender, *peer, event.source.nid);
   PeerDiscovery& state = state_of(*peer);
   state.peer = peer;
   const auto discover_instead = [peer] {

@@ -52,7 +52,7 @@ void Discovery::ask_again_if_lost(PeerDiscovery& state) {
   ask_again(state);
 }
 
-void Discovery::way_lost(PeerRecord& peer) {
+void Discovery::on_network_removed(PeerRecord& peer) {
   PeerDiscovery& state = state_of(peer);
   const bool asked = state.peer == &peer && (state.ping != nullptr || state.push != nullptr);
   if (asked && !shut_) ask_again(state);

@@ -7,7 +7,7 @@
 
 namespace plnet::lnet {
 
-Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn) {
+Nid target_of_check(const PeerRecord& peer, Gateway::Turn& turn) {
   const PeerView& seen = peer.seen();
   PLNET_CHECK(seen.net(turn.net) != nullptr,
               "a check asks an interface on a network of the gateway");
@@ -31,7 +31,7 @@ Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn) {
   return there[(first + turn.asked) % count]->nid;
 }
 
-Nid who_asks(std::span<Ni* const> ours, Gateway::Turn& turn) {
+Nid source_of_check(std::span<Ni* const> ours, Gateway::Turn& turn) {
   PLNET_CHECK(!ours.empty(), "a network has an NI");
   const auto well = [](const Ni* ni) { return !ni->fatal.get(); };
   const auto count = static_cast<std::uint32_t>(std::ranges::count_if(ours, well));
@@ -48,7 +48,7 @@ bool is_silent(const PeerNi& ni) {
   return record_of(ni).silent && ni.status.get() != kNiUp;
 }
 
-bool has_way(const Gateway& gateway) {
+bool is_reachable(const Gateway& gateway) {
   return std::ranges::any_of(gateway.peer->seen().nis, [&gateway](const PeerNi* ni) {
     return ni->status.get() == kNiUp && gateway.turn_of(ni->net) != nullptr;
   });

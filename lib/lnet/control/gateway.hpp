@@ -62,13 +62,13 @@ struct Gateway {
 
 // The interface that a check asks: the primary NID first if it is on that network, then the others;
 // one that counts as up, if any does. The peer has interfaces there.
-[[nodiscard]] Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn);
+[[nodiscard]] Nid target_of_check(const PeerRecord& peer, Gateway::Turn& turn);
 // The interface of ours that asks: working ones first.
-[[nodiscard]] Nid who_asks(std::span<Ni* const> ours, Gateway::Turn& turn);
+[[nodiscard]] Nid source_of_check(std::span<Ni* const> ours, Gateway::Turn& turn);
 // A check of the interface had no answer, and no message has come from it since.
 [[nodiscard]] bool is_silent(const PeerNi& ni);
 // Some interface on a network that is checked counts as up.
-[[nodiscard]] bool has_way(const Gateway& gateway);
+[[nodiscard]] bool is_reachable(const Gateway& gateway);
 
 // A change of a route, for the log.
 struct RouteNews {

@@ -212,8 +212,8 @@ Duration GatewayChecks::patience() const {
 
 // The LND still tries to reach an interface that was silent before: another ping would only wait
 // behind that, in a slot of its own. The other interfaces have their turn meanwhile.
-bool GatewayChecks::is_tried_yet(const Gateway& gateway, const Gateway::Turn& turn,
-                                 const Nid& target) const {
+bool GatewayChecks::is_still_tried(const Gateway& gateway, const Gateway::Turn& turn,
+                                   const Nid& target) const {
   return turn.why != RouteCause::kNone && discovery_.has_left_check(*gateway.peer, target);
 }
 
@@ -223,13 +223,13 @@ void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instan
   if (gateway.turns.empty()) counters_.add(GatewayCounter::kNoNetwork);
   PeerRecord& peer = *gateway.peer;
   for (; turn != nullptr; turn = next_turn(gateway, local, now)) {
-    gateway.target = who_is_asked(peer, *turn);
-    if (!is_tried_yet(gateway, *turn, gateway.target)) break;
+    gateway.target = target_of_check(peer, *turn);
+    if (!is_still_tried(gateway, *turn, gateway.target)) break;
     turn->next = now + kLookInterval;
   }
   if (turn == nullptr) return;
   PLNET_CHECK(local.net(turn->net) != nullptr, "a check leaves by a network of this node");
-  const Nid from = who_asks(local.net(turn->net)->nis, *turn);
+  const Nid from = source_of_check(local.net(turn->net)->nis, *turn);
   gateway.net = turn->net;
   turn->next = now + interval();
   gateway.checking = true;

@@ -76,7 +76,7 @@ class GatewayChecks {
   // A next hop or route was lost since the last call: messages that wait for it take another path,
   // or end.
   [[nodiscard]] bool exchange_lost() { return std::exchange(lost_, false); }
-  void lost_some() { lost_ = true; }
+  void on_loss() { lost_ = true; }
 
   // Each gateway has been asked once.
   [[nodiscard]] bool all_known() const;
@@ -105,15 +105,15 @@ class GatewayChecks {
   void check(Gateway& gateway, const LocalView& local, Instant now, bool look);
   void begin_check(Gateway& gateway, const LocalView& local, Instant now);
   [[nodiscard]] Gateway::Turn* next_turn(Gateway& gateway, const LocalView& local, Instant now);
-  [[nodiscard]] bool is_tried_yet(const Gateway& gateway, const Gateway::Turn& turn,
-                                  const Nid& target) const;
+  [[nodiscard]] bool is_still_tried(const Gateway& gateway, const Gateway::Turn& turn,
+                                    const Nid& target) const;
   [[nodiscard]] static bool has_better_turn(Gateway& gateway, Instant now);
 
   // gateway_verdicts.cpp
   void check_failed(Gateway& gateway, bool asked, RouteCause why, Instant now);
   void all_down(Gateway& gateway, RouteCause why);
   void net_down(Gateway& gateway, NetId net, RouteCause why);
-  static void note_who_speaks(Gateway& gateway);
+  static void clear_silence(Gateway& gateway);
   bool note_ni(Route& route);
   void judge_again(Gateway& gateway);
   void refresh_all(Instant now, bool all);

@@ -100,12 +100,13 @@ void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, I
       is_news = was_up || !record_of(*ni).silent;
       record_of(*ni).silent = true;
       // Messages with a choice take another interface, and so do checks on its network.
-      if (was_up && has_way(gateway)) (void)ni->health.lower(parameters_.health_sensitivity.get());
+      if (was_up && is_reachable(gateway))
+        (void)ni->health.lower(parameters_.health_sensitivity.get());
       if (has_ni_up(gateway.peer->seen(), gateway.net)) recovery_.add(gateway.target, now);
     }
     net_down(gateway, gateway.net, why);
   }
-  if (!gateway.peer->alive.get() || !has_way(gateway)) return all_down(gateway, why);
+  if (!gateway.peer->alive.get() || !is_reachable(gateway)) return all_down(gateway, why);
   if (!is_news) return;
   if (gateway.doubted == Gateway::kNotDoubted) gateway.doubted = now;
   next_end_ = now;
@@ -115,7 +116,7 @@ void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, I
 }
 
 // An interface is not silent if a message has come from it since the check.
-void GatewayChecks::note_who_speaks(Gateway& gateway) {
+void GatewayChecks::clear_silence(Gateway& gateway) {
   for (PeerNi* const ni : gateway.peer->seen().nis) {
     if (ni->status.get() == kNiUp) record_of(*ni).silent = false;
   }
@@ -150,7 +151,7 @@ void GatewayChecks::refresh(Gateway& gateway, Instant now) {
   // A merge is under way, and the views have only a part of the data.
   if (gateway.peer->has(kPeerDataPresent)) return;
   gateway.dirty = false;
-  note_who_speaks(gateway);
+  clear_silence(gateway);
   const GatewayEvidence evidence{
       .alive = gateway.peer->alive.get(),
       .discovery_disabled = discovery_is_off(*gateway.peer, parameters_),

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {

@@ -38,7 +38,7 @@ inline bool ForwardPaths::select(Receive& receive, PeerNi& destination, const On
     use_only_hop(ahead, local, core_.sequences);
     return set_path(*ahead.ni, *ahead.next_hop, true);
   }
-  if (Ni* const ni = only_way(destination, false, local, core_.sequences)) {
+  if (Ni* const ni = only_path(destination, false, local, core_.sequences)) {
     return set_path(*ni, destination, false);
   }
   if (const OnlyHop only = only_gateway(destination, local, core_.routes(), core_.sequences);
@@ -113,8 +113,8 @@ bool ForwardPaths::has_path(const Receive& receive) const {
 // does not route, but still does: it is used if there is no other.
 bool ForwardPaths::leads_on(const Forwarding& path) const {
   if (!path.via_router) return true;
-  const ShardCore::Ways ways = core_.ways_to(path.destination.net(), *path.next_hop);
-  return ways.by_hop || !ways.by_others;
+  const ShardCore::LiveRoutes live = core_.routes_to(path.destination.net(), *path.next_hop);
+  return live.by_hop || !live.by_others;
 }
 
 bool ForwardPaths::is_down(const Receive& receive) {

@@ -138,7 +138,7 @@ void Launcher::wait_over(Message& message) {
 
 inline void Launcher::choose_path(Message& message, PeerNi* target) {
   if (target != nullptr && message.from.is_any()) [[likely]] {
-    Ni* const ni = only_way(*target, !message.is_response(), core_.local(), core_.sequences);
+    Ni* const ni = only_path(*target, !message.is_response(), core_.local(), core_.sequences);
     if (ni != nullptr) return set_path(message, *ni, target, target->nid);
   }
   compare_paths(message, target);

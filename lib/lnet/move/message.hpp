@@ -36,9 +36,9 @@ struct Ending {
   Health health = Health::kOk;
   bool reply_placed = false;
   bool quarantined = false;
-  bool unsent = false;     // failed before any of it had left
-  bool again = false;      // failed and may be sent again, by the judgement where it failed
-  bool other_way = false;  // not sent: its gateway was lost while it waited
+  bool unsent = false;      // failed before any of it had left
+  bool again = false;       // failed and may be sent again, by the judgement where it failed
+  bool other_path = false;  // not sent: its gateway was lost while it waited
   std::uint32_t reply_length = 0;
 };
 

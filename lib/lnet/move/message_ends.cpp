@@ -49,7 +49,7 @@ void MessageEnds::release(Message& message) {
 void MessageEnds::send_again(Message& message) {
   PLNET_CHECK(message.ni != nullptr && !message.result.quarantined,
               "a message that is sent again had a path, and no peer writes to its memory");
-  if (!message.result.other_way) {
+  if (!message.result.other_path) {
     core_.statistics.add(Statistic::kResendCount);
     ++message.retries;
   }

@@ -73,7 +73,7 @@ void SendVerdicts::end_for_other_path(Message& message) {
   PLNET_CHECK(message.detours < kDetoursMax, "the number of detours is bounded");
   core_.causes.add(Cause::kTxOtherWay);
   end_with(message, Errc::kNoRoute, Health::kOk);
-  message.result.again = message.result.other_way = true;
+  message.result.again = message.result.other_path = true;
   ++message.detours;
 }
 
@@ -93,8 +93,9 @@ bool SendVerdicts::has_lost_route(const Message& message) const {
   if (!message.next_hop_is_router || message.detours == kDetoursMax) return false;
   if (!message.routed && !(message.router.is_any() && message.from.is_any())) return false;
   const NetId from = stays_on_ni(message) ? message.ni->net : kNetAny;
-  const ShardCore::Ways ways = core_.ways_to(message.header.destination.net(), *message.hop, from);
-  return !ways.by_hop && ways.by_others;
+  const ShardCore::LiveRoutes live =
+      core_.routes_to(message.header.destination.net(), *message.hop, from);
+  return !live.by_hop && live.by_others;
 }
 
 // A peer that is not multi-rail expects all messages from one NI of ours.

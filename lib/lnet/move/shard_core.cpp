@@ -61,17 +61,17 @@ bool ShardCore::may_go_again(const Message& message) const {
   const Ending& result = message.result;
   if (result.quarantined || result.status) return false;
   if (result.status.error() == Errc::kShutdown) return false;
-  return !message.routed || (result.unsent && has_other_way(message));
+  return !message.routed || (result.unsent && has_other_path(message));
 }
 
 // For a forwarded message: another NI of this node, another NID of the hop's peer, or another
 // gateway.
-bool ShardCore::has_other_way(const Message& message) const {
+bool ShardCore::has_other_path(const Message& message) const {
   const PeerNi& hop = *message.hop;
   const Net* const net = local().net(hop.net);
   if (net != nullptr && net->nis.size() > 1) return true;
   if (!message.next_hop_is_router) return forwarder.paths.may_avoid(hop, false, message.header);
-  return has_others(hop) || ways_to(message.header.destination.net(), hop).by_others;
+  return has_others(hop) || routes_to(message.header.destination.net(), hop).by_others;
 }
 
 void ShardCore::judge_sent_slowly(Ni& ni, Message& message) {
@@ -102,21 +102,21 @@ bool ShardCore::reaches(const PeerView& gateway, NetId from) const {
       gateway.nets, [this](const PeerNetView& on) { return local().net(on.net) != nullptr; });
 }
 
-ShardCore::Ways ShardCore::ways_to(NetId net, const PeerNi& hop, NetId from) const {
-  Ways ways;
+ShardCore::LiveRoutes ShardCore::routes_to(NetId net, const PeerNi& hop, NetId from) const {
+  LiveRoutes live;
   const RemoteNet* const remote = routes().net(net);
-  if (remote == nullptr) return ways;
+  if (remote == nullptr) return live;
   const Peer* const gateway = hop.peer.load(std::memory_order_acquire);
   for (const Route* const route : remote->routes) {
     if (!route->alive.get()) continue;
     const Peer* const by = route->gateway.load(std::memory_order_acquire);
     if (by == gateway) {
-      ways.by_hop = true;
+      live.by_hop = true;
     } else if (reaches(by->seen(), from)) {
-      ways.by_others = true;
+      live.by_others = true;
     }
   }
-  return ways;
+  return live;
 }
 
 void ShardCore::judge_down(Ni& ni, PeerNi& hop) {

@@ -277,11 +277,11 @@ struct ShardCore {
   }
   // The routes to a network that are alive now: through the gateway of this hop, and through other
   // reachable gateways (`from`: reachable from this network of ours).
-  struct Ways {
+  struct LiveRoutes {
     bool by_hop = false;
     bool by_others = false;
   };
-  [[nodiscard]] Ways ways_to(NetId net, const PeerNi& hop, NetId from = kNetAny) const;
+  [[nodiscard]] LiveRoutes routes_to(NetId net, const PeerNi& hop, NetId from = kNetAny) const;
   [[nodiscard]] bool reaches(const PeerView& gateway, NetId from) const;
   // The next hop is down: lowers its health, and requests a recovery ping.
   void judge_down(Ni& ni, PeerNi& hop);
@@ -307,7 +307,7 @@ struct ShardCore {
 
  private:
   [[nodiscard]] bool may_go_again(const Message& message) const;
-  [[nodiscard]] bool has_other_way(const Message& message) const;
+  [[nodiscard]] bool has_other_path(const Message& message) const;
   void request_recovery_if_needed(PeerNi& ni, bool rivals);
   void judge_sent_slowly(Ni& ni, Message& message);
   void judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health);

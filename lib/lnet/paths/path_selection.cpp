@@ -65,7 +65,7 @@ Result<Path> select_path(const PathRequest& request, const LocalView& local,
                          const Parameters& parameters) {
   if (request.destination != nullptr && request.source.is_any()) {
     const bool records = !request.forwarded && !request.response;
-    if (Ni* const ni = only_way(*request.destination, records, local, sequences)) {
+    if (Ni* const ni = only_path(*request.destination, records, local, sequences)) {
       Path path;
       path.ni = ni;
       path.next_hop = path.destination = request.destination;

@@ -97,8 +97,8 @@ struct Path {
 //
 // Cold cache lines, for one peer of many: the first of its PeerNi. The view of our nets and NIs
 // (three lines) is warm. Nothing is written, unless the node has several NIs.
-[[nodiscard]] inline Ni* only_way(const PeerNi& destination, bool records, const LocalView& local,
-                                  PathSequences& sequences) {
+[[nodiscard]] inline Ni* only_path(const PeerNi& destination, bool records, const LocalView& local,
+                                   PathSequences& sequences) {
   const Net* const net = local.net(destination.net);
   if (net == nullptr || net->nis.size() != 1) return nullptr;
   const unsigned traits = destination.traits.get();
