@@ -34,6 +34,7 @@ Acceptor::Acceptor(const AcceptorConfig& config, StreamSwitch& streams, PeerHome
       streams_(streams),
       homes_(homes),
       strangers_(config.strangers_max + kEvictedMax) {
+  PLNET_CHECK(config.step_timeout > Duration{}, "each step has a time limit");
   streams.set_accepter(*this);
 }
 
@@ -69,7 +70,7 @@ std::size_t Acceptor::places_taken() const {
   return strangers_.capacity() - strangers_.free_count() - leaving_count_;
 }
 
-// With few strangers nobody has to be counted.
+// With few strangers no address needs to be counted.
 bool Acceptor::has_share(const SocketAddress& address) {
   const std::size_t share = std::max(config_.strangers_max / kAddressShare, kAddressPlacesLeast);
   if (places_taken() < share) return false;
@@ -83,8 +84,8 @@ bool Acceptor::has_share(const SocketAddress& address) {
   return places >= share;
 }
 
-// Whoever has gone on for the longest time without a step, and is not of the newcomer's own
-// address, has to leave. What an honest peer needs for its HELLO is one round trip.
+// Evicts the stranger with the oldest step that is not from the newcomer's address. An honest peer
+// needs one round trip for its HELLO.
 bool Acceptor::make_room(const SocketAddress& newcomer) {
   Stranger* oldest = nullptr;
   const auto consider = [&](Stranger& stranger) {
@@ -118,7 +119,7 @@ std::size_t Acceptor::on_bytes(std::uint32_t slot, std::size_t /*direct*/,
     if (stranger.hello.state() != before) touch(stranger);
     if (!stranger.hello.reading()) on_hello(stranger);
   }
-  // Whoever goes on does not know yet whether we want it. What comes later stays in the stream.
+  // A peer must wait for our HELLO before it sends more. Later bytes stay in the stream.
   const bool is_introduced =
       stranger.state == State::kIntroduced || stranger.state == State::kQueued;
   if (is_introduced && used < staged.size()) {
@@ -192,7 +193,7 @@ std::optional<Acceptor::Id> Acceptor::judge_origin(Stranger& stranger) {
   arrival.peer = {hello.source, hello.source_pid};
   const SocketAddress& remote = stranger.addresses.remote;
   if (!is_reserved(remote.port)) {
-    // Each connection is a process of its own; what its HELLO says is not to be trusted.
+    // Each connection is a process of its own; the NID in its HELLO is not trusted.
     if (!is_ipv4(remote)) return Id::kRefusedSource;
     arrival.peer = {Nid::of(arrival.local.type, arrival.local.number(), ipv4_of(remote)),
                     remote.port | lnet::kPidUserFlag};
@@ -226,6 +227,7 @@ void Acceptor::refuse(Stranger& stranger, Id why, Errc cause) {
 }
 
 void Acceptor::leave(Stranger& stranger, Errc cause) {
+  PLNET_CHECK(stranger.state != State::kClosing, "a stranger leaves once");
   stranger.state = State::kClosing;
   stranger.unlink();
   leaving_.push_back(stranger);
@@ -241,7 +243,7 @@ void Acceptor::answer_request(Stranger& stranger) {
   send_answer(stranger);
 }
 
-// "My version is this", with the NID that was asked for in both places, as the kernel has it.
+// A HELLO of our version, with the requested NID as source and destination, as the kernel sends it.
 void Acceptor::answer_version(Stranger& stranger) {
   counters_.add(Id::kRefusedHelloVersion);
   complain(stranger.addresses.remote, Id::kRefusedHelloVersion);
@@ -261,6 +263,7 @@ void Acceptor::send_answer(Stranger& stranger) {
   const std::array<std::span<const std::byte>, 1> piece{
       std::span(stranger.answer).first(stranger.answer_bytes).subspan(stranger.answer_sent)};
   const std::size_t taken = streams_.driver().write(stranger.stream, piece);
+  PLNET_CHECK(taken <= piece[0].size(), "TCP takes no more than it is given");
   stranger.answer_sent = static_cast<std::uint8_t>(stranger.answer_sent + taken);
   if (stranger.answer_sent < stranger.answer_bytes) return;
   leave(stranger, Errc::kVersion);
@@ -284,7 +287,10 @@ void Acceptor::on_closed(std::uint32_t slot, Errc /*cause*/, std::uint64_t /*una
 }
 
 void Acceptor::forget(Stranger& stranger) {
-  if (stranger.state == State::kClosing) --leaving_count_;
+  if (stranger.state == State::kClosing) {
+    PLNET_CHECK(leaving_count_ > 0, "leaving strangers are counted");
+    --leaving_count_;
+  }
   stranger.unlink();
   strangers_.give(&stranger);
   counters_.subtract(Id::kStrangers);
@@ -324,7 +330,8 @@ void Acceptor::queue(Stranger& stranger, Instant now) {
   queued_.push_back(stranger);
 }
 
-// One that has to wait on goes to the end, since what it waits for may be its own affair.
+// A stranger that has to wait longer goes to the end, since the others may not wait for the same
+// thing.
 unsigned Acceptor::serve_queue(Instant now) {
   unsigned work = 0;
   IntrusiveList<Stranger> later;
@@ -343,8 +350,10 @@ unsigned Acceptor::serve_queue(Instant now) {
   return work;
 }
 
-// Between two reads, when nothing of the stream is in anybody's hands.
+// Called between two reads, when no bytes of the stream are staged.
 bool Acceptor::hand_over(Stranger& stranger) {
+  PLNET_CHECK(stranger.state == State::kIntroduced || stranger.state == State::kQueued,
+              "only an introduced stranger has a home");
   const Room room = homes_.room_for(stranger.arrival);
   if (room == Room::kLater) return false;
   if (room == Room::kNone) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passive side, up to the point where we know who is there: strangers in a fixed number, each
-// with a few bytes of memory and a time limit for each of its steps.
-// lustre-release lnet/lnet/acceptor.c: lnet_acceptor(), lnet_accept(); lnet/klnds/socklnd/
-// socklnd_cb.c: ksocknal_recv_hello().
+// Accepted connections until their peer is known: a fixed number of strangers, each with a few
+// bytes of memory and a time limit for each step. lustre-release lnet/lnet/acceptor.c:
+// lnet_acceptor(), lnet_accept(); lnet/klnds/socklnd/ socklnd_cb.c: ksocknal_recv_hello().
 #pragma once
 
 #include <array>
@@ -26,7 +25,7 @@
 namespace plnet::socklnd {
 
 #define PLNET_ACCEPTOR_COUNTERS(X)                                                                 \
-  X(kAccepted, "accepted", "connections", kCount, "connections that somebody made")                \
+  X(kAccepted, "accepted", "connections", kCount, "connections that others made")                  \
   X(kHandedOver, "handed_over", "connections", kCount, "brought to the home of their peer")        \
   X(kRefusedPolicy, "refused_policy", "connections", kCount, "closed: accept=none")                \
   X(kRefusedPort, "refused_port", "connections", kCount, "closed: not from a reserved port")       \
@@ -63,18 +62,18 @@ namespace plnet::socklnd {
   X(kStrangers, "strangers", "connections", kGauge, "being introduced now, or waiting")
 PLNET_COUNTERS(AcceptorCounters, PLNET_ACCEPTOR_COUNTERS);
 
-// Of the places for strangers one address has one in so many.
+// One address may have one in so many of the places for strangers.
 inline constexpr std::size_t kAddressShare = 2;
-// Fewer than this are nobody's share: small acceptors are for tests.
+// A share is at least so many places: small acceptors are for tests.
 inline constexpr std::size_t kAddressPlacesLeast = 16;
-// Who makes room stays until its stream has closed, in a later poll; so many may be on their way
-// out at a time beyond the places that there are.
+// Evicted strangers, beyond the places that there are, whose streams have not closed yet: they
+// close in a later poll.
 inline constexpr std::size_t kEvictedMax = 64;
 
-// How long a connection whose HELLO is complete may wait for its turn, without being read: the
-// kernel waits for our HELLO as long as for anything else, 50 seconds by default.
+// A connection whose HELLO is complete may wait for its turn for so long, without being read. The
+// kernel waits 50 seconds for our HELLO by default.
 inline constexpr Duration kTurnTimeout = std::chrono::seconds(45);
-// Between two looks at those that wait, and so many at a look.
+// The interval between two looks at waiting connections, and the number of them in one look.
 inline constexpr Duration kTurnInterval = std::chrono::milliseconds(1);
 inline constexpr std::size_t kTurnsAtOnce = 64;
 
@@ -83,18 +82,18 @@ struct AcceptorConfig {
   Duration step_timeout = std::chrono::seconds(5);  // accept_timeout
   std::size_t strangers_max = kStrangersMax;        // about 600 bytes each
   bool any_address = false;                         // a NID may come from any address (NAT)
-  Complaints* complaints = nullptr;                 // null: nobody wants to hear
+  Complaints* complaints = nullptr;                 // null: complaints are not reported
 };
 
 class Acceptor final : public StreamUser, public StreamAccepter {
  public:
   Acceptor(const AcceptorConfig& config, StreamSwitch& streams, PeerHomes& homes);
 
-  // Once a turn, after everything else. Returns pieces of work.
+  // Called once a turn, after everything else. Returns pieces of work.
   unsigned flush(Instant now);
   [[nodiscard]] Instant next_deadline();
   [[nodiscard]] bool idle() const { return strangers_.free_count() == strangers_.capacity(); }
-  // Everybody out; listening ends elsewhere.
+  // Refuses all strangers; listening ends elsewhere.
   void shut_down();
   [[nodiscard]] CounterView counters() const { return counters_.view(); }
   [[nodiscard]] std::uint64_t count(AcceptorCounters::Id id) const { return counters_.get(id); }
@@ -143,7 +142,7 @@ class Acceptor final : public StreamUser, public StreamAccepter {
   void answer_version(Stranger& stranger);
   void send_answer(Stranger& stranger);
   [[nodiscard]] std::optional<Id> judge_origin(Stranger& stranger);
-  // False: later.
+  // False: the stranger has to wait.
   [[nodiscard]] bool hand_over(Stranger& stranger);
   void queue(Stranger& stranger, Instant now);
   [[nodiscard]] unsigned serve_queue(Instant now);
@@ -158,13 +157,13 @@ class Acceptor final : public StreamUser, public StreamAccepter {
   StreamSwitch& streams_;
   PeerHomes& homes_;
   Pool<Stranger> strangers_;
-  // Whose step began since the last flush, and the others: in the order of their deadlines, since
-  // each step is allowed the same time.
+  // Strangers whose step began since the last flush; the others, in the order of their deadlines,
+  // since each step has the same time limit.
   IntrusiveList<Stranger> fresh_;
   IntrusiveList<Stranger> waiting_;
-  IntrusiveList<Stranger> queued_;  // whoever was looked at last is last
+  IntrusiveList<Stranger> queued_;  // in the order in which they are looked at
   Instant next_turn_ = Instant::max();
-  IntrusiveList<Stranger> leaving_;  // for these nobody waits
+  IntrusiveList<Stranger> leaving_;  // their streams are being closed
   std::size_t leaving_count_ = 0;
   ListedAddresses listed_;
   Counters<AcceptorCounters> counters_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What socklnd asks of a driver: reliable byte streams. Served by drivers/net/tcp and
+// The drivers of socklnd: reliable byte streams. Implemented by drivers/net/tcp and
 // drivers/net/sim; drivers/net/fault stacks on either.
 //
-// One StreamDriver serves one shard and is called by it alone. Calls made from within an event
-// handler are allowed except where said; none of them calls back before it returns.
+// One StreamDriver serves one shard, and only that shard calls it. Event handlers may call it
+// except where a comment forbids it; no call makes an event before it returns.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace plnet::socklnd {
 
-// Index and generation: an id whose stream has closed never names another one.
+// Index and generation: the id of a closed stream never names another stream.
 struct StreamId {
   std::uint32_t index = ~0U;
   std::uint32_t generation = 0;
@@ -38,7 +38,7 @@ struct StreamAddresses {
   SocketAddress remote;
 };
 
-// A negative or zero value leaves the system's default; of type_of_service, only a negative one.
+// A negative or zero value leaves the system's default; for type_of_service only a negative one.
 struct StreamOptions {
   bool no_delay = true;
   bool close_discards_unsent = true;  // TCP linger2 −1, as the kernel's LND
@@ -56,7 +56,7 @@ struct ConnectRequest {
   StreamOptions options;
 };
 
-// What TCP tells about a live stream, for lnetctl. Zero where the driver does not know.
+// The state of a live stream, for lnetctl. Zero where the driver does not know.
 struct StreamFacts {
   std::uint64_t unsent_bytes = 0;          // in our socket buffer, not yet on the wire
   std::uint64_t unacknowledged_bytes = 0;  // handed to TCP, not yet acknowledged by the peer's
@@ -65,15 +65,15 @@ struct StreamFacts {
   std::uint32_t napi_id = 0;
 };
 
-// How a live stream does, for whoever looks at many of them.
+// The progress of a live stream, for a caller that looks at many.
 struct StreamProgress {
   std::uint64_t unacknowledged_bytes = 0;  // as in StreamFacts
-  // Retransmissions, or probes of a window that is closed, that the peer's TCP has left unanswered
-  // in a row. A peer that does not read answers them.
+  // Retransmissions, or probes of a closed window, in a row without an answer of the peer's TCP.
+  // The TCP of a peer that does not read answers them.
   std::uint32_t unanswered = 0;
 };
 
-// All that can be told of a live stream, for people. Zero where the driver does not know.
+// The whole state of a live stream, for reports. Zero where the driver does not know.
 struct StreamDetails {
   StreamAddresses addresses;
   std::uint64_t unsent_bytes = 0;  // as in StreamFacts
@@ -91,7 +91,7 @@ struct StreamDetails {
   std::uint32_t napi_id = 0;
 };
 
-// A stream between two shards: taken off one driver, to be put on another of the same kind.
+// A stream between two shards: detached from one driver, to be adopted by another of its kind.
 struct DetachedStream {
   std::intptr_t descriptor = -1;
   StreamAddresses addresses;
@@ -101,29 +101,30 @@ class StreamEvents {
  public:
   virtual ~StreamEvents() = default;
 
-  // Hot. Where the next bytes of this stream go: the rest of a payload, or empty when a header is
-  // expected. Asked right before each read, so that payload lands where it belongs without a copy.
+  // Hot. The place for the next bytes of this stream: the rest of a payload, or empty when a header
+  // is expected. Called right before each read, so that payload is read without a copy.
   [[nodiscard]] virtual std::span<std::byte> destination(StreamId stream) = 0;
 
-  // Hot. One read is done: `direct` bytes are in destination(), `staged` follow them. Returns how
-  // many of the staged bytes were used up. Fewer than all is right only after pause_reading(): the
-  // driver then keeps the remainder and presents it again, first, once reading is resumed. A
-  // partial header counts as used: the connection keeps those few bytes itself.
+  // Hot. One read is done: `direct` bytes are in destination(), `staged` follow them. Returns the
+  // number of staged bytes that were used: all, except after pause_reading(). The driver then keeps
+  // the rest and passes it again, first, when reading is resumed. A partial header counts as used:
+  // the connection keeps those few bytes itself.
   [[nodiscard]] virtual std::size_t on_bytes(StreamId stream, std::size_t direct,
                                              std::span<const std::byte> staged) = 0;
 
-  // Hot. A write() that came up short may go on.
+  // Hot. A write() that took only a part may go on.
   virtual void on_writable(StreamId stream) = 0;
-  // What await() asked for is there: it lies in the socket and cannot be lost any more. Who wants
-  // it to stay there calls pause_reading() in here; the stream's end is not told before it goes on.
+  // The bytes that await() asked for are in the socket and cannot be lost any more. To leave them
+  // there, call pause_reading() in here; the end of the stream is not reported before
+  // resume_reading().
   virtual void on_awaited(StreamId /*stream*/) {}
 
   // Cold.
   virtual void on_connected(StreamId stream, const StreamAddresses& addresses) = 0;
   virtual void on_accepted(StreamId stream, const StreamAddresses& addresses) = 0;
-  // The last event of a stream, whoever ended it, and also for a connect that failed. `cause` is
-  // kClosed for an orderly end by the peer. `unacknowledged_bytes`: written but never acknowledged
-  // by the peer's TCP, hence possibly lost.
+  // The last event of each stream, also of a connect that failed. `cause` is kClosed for an orderly
+  // end by the peer. `unacknowledged_bytes`: written but never acknowledged by the peer's TCP,
+  // hence possibly lost.
   virtual void on_closed(StreamId stream, Errc cause, std::uint64_t unacknowledged_bytes) = 0;
 };
 
@@ -132,69 +133,69 @@ class StreamDriver {
  public:
   virtual ~StreamDriver() = default;
 
-  // Hot. Gathers the pieces into as few system calls as it can. Returns the bytes taken, from the
-  // front; fewer than offered is back-pressure: on_writable() follows, and earlier tries take 0.
+  // Hot. Gathers the pieces into as few system calls as possible. Returns the bytes taken, from the
+  // front; fewer than offered is back-pressure: on_writable() follows, and calls before it take 0.
   // Pieces may be freed or changed as soon as this returns.
   virtual std::size_t write(StreamId stream,
                             std::span<const std::span<const std::byte>> pieces) = 0;
 
   // Hot. Nothing more is read from the stream, and its window closes, until resume_reading(). The
-  // bytes that on_bytes() left over come again inside a later poll, not inside this call.
+  // bytes that on_bytes() did not use are passed again in a later poll, not inside this call.
   virtual void pause_reading(StreamId stream) = 0;
   virtual void resume_reading(StreamId stream) = 0;
 
-  // A payload that goes on to another stream need not come by here. A driver that cannot do that
-  // says false to await(), and the rest is not called.
+  // The next four calls move a payload to another stream without our memory. A driver that cannot
+  // do so returns false from await(), and the other three are not called.
   //
-  // Nothing of the stream is read until `bytes` of it are there: then on_awaited(). If the system
-  // cannot hold as many, or they take long, reading goes on as ever and nothing is told.
+  // Nothing of the stream is read until `bytes` of it are in the socket: then on_awaited(). If the
+  // system cannot hold as many, or they take long, reading goes on and there is no event.
   [[nodiscard]] virtual bool await(StreamId /*stream*/, std::size_t /*bytes*/) { return false; }
-  // Writes `head` to `to`, then up to `bytes` of what waits in `from`, past our memory. Returns the
+  // Writes `head` to `to`, then up to `bytes` that wait in `from`, past our memory. Returns the
   // bytes taken, those of `head` first. If they are not all, `to` is blocked as by write(), or
-  // broken, and what is left of `from` is to be fetched before anything else is relayed.
+  // broken, and the rest of `from` has to be fetched before anything else is relayed.
   [[nodiscard]] virtual std::size_t relay(StreamId /*from*/, StreamId /*to*/,
                                           std::span<const std::span<const std::byte>> /*head*/,
                                           std::size_t /*bytes*/) {
     return 0;
   }
-  // Fills `target` with what comes next of a stream that was awaited and is paused.
+  // Fills `target` with the next bytes of a stream that was awaited and is paused.
   virtual void fetch(StreamId /*stream*/, std::span<std::byte> /*target*/) {}
-  // A hint: the next bytes of the stream are best read without more than so many, since what comes
-  // behind them may be awaited, too, and need not be read then. Good for one read.
+  // A hint for the next read: it should not read more than so many bytes, since those behind them
+  // may be awaited, too.
   virtual void limit_next_read(StreamId /*stream*/, std::size_t /*bytes*/) {}
 
-  // The peer's TCP learns at once of what we have read, not with what we send next. A system call.
+  // Acknowledges the bytes read at once, not with the next bytes that we send. A system call.
   virtual void acknowledge_now(StreamId stream) = 0;
 
-  // Cold. on_connected() or on_closed() follows: whatever goes wrong on the network is told by the
-  // latter. Fails only for a reason of this machine's: kAgain if no free source port was found so
-  // far, to be called again in a later turn; kBusy if none is left towards this address,
-  // kNotPermitted without the right to privileged ones, kNotFound if the source address is not
-  // ours, kNoMemory if all streams or descriptors are in use.
+  // Cold. on_connected() or on_closed() follows: the latter reports any failure of the network.
+  // Fails only for local reasons: kAgain if no free source port was found so far, to be called
+  // again in a later turn; kBusy if no port is left towards this address; kNotPermitted without the
+  // right to privileged ports; kNotFound if the source address is not ours; kNoMemory if all
+  // streams or descriptors are in use.
   [[nodiscard]] virtual Result<StreamId> connect(const ConnectRequest& request) = 0;
-  // Cold. kBusy if somebody listens there, else as connect().
+  // Cold. kBusy if another socket listens there, else as connect().
   [[nodiscard]] virtual Result<void> listen(const SocketAddress& local, unsigned backlog,
                                             const StreamOptions& accepted) = 0;
   virtual void stop_listening(const SocketAddress& local) = 0;
   // Cold. on_closed() follows, from a later poll, with `cause`.
   virtual void close(StreamId stream, Errc cause) = 0;
   // Cold. Moves a stream to another shard: detach here, adopt there. Only when all staged bytes are
-  // used up and nothing waits to be written, else kBusy; within on_bytes() it is a promise to use
-  // up all that this call brought. No on_closed() here: the id just ends. A stream whose adopt()
-  // has failed is still detached: adopt it elsewhere, or where it came from, or discard it.
+  // used and nothing waits to be written, else kBusy; within on_bytes() the caller promises to use
+  // all bytes of this call. The id ends without on_closed(). A stream whose adopt() has failed is
+  // still detached: adopt it elsewhere, or where it came from, or discard it.
   [[nodiscard]] virtual Result<DetachedStream> detach(StreamId stream) = 0;
   [[nodiscard]] virtual Result<StreamId> adopt(const DetachedStream& stream,
                                                const StreamOptions& options) = 0;
-  // Cold. A detached stream that nobody wants ends.
+  // Cold. Closes a detached stream.
   virtual void discard(const DetachedStream& stream) = 0;
-  // Cold. False if this is no address of this machine's, or no longer. The port does not matter.
+  // Cold. False if this is not an address of this machine, or no longer. The port is ignored.
   [[nodiscard]] virtual bool is_local(const SocketAddress& address) const = 0;
   [[nodiscard]] virtual StreamFacts facts(StreamId stream) const = 0;
   // Cold. Two system calls.
   [[nodiscard]] virtual StreamProgress progress(StreamId stream) const {
     return {.unacknowledged_bytes = facts(stream).unacknowledged_bytes};
   }
-  // Cold: some ten system calls. Nothing is known of streams that have closed.
+  // Cold: some ten system calls. Empty for streams that have closed.
   [[nodiscard]] virtual StreamDetails details(StreamId /*stream*/) const { return {}; }
   [[nodiscard]] virtual CounterView counters() const = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What peers and strangers did that they should not have, for whoever wants to say it. It has been
-// counted, and the connection is closed; this is for people.
+// Peers and strangers that broke a rule, for log lines. They have been counted, and the connection
+// is closed.
 #pragma once
 
 #include <string_view>
@@ -11,15 +11,15 @@
 namespace plnet::socklnd {
 
 struct Complaint {
-  lnet::Nid nid = lnet::Nid::any();  // a peer's
-  SocketAddress address;             // a stranger's, who has no NID yet
-  std::string_view cause;            // the name of what counts it; stays
+  lnet::Nid nid = lnet::Nid::any();  // of a peer
+  SocketAddress address;             // of a stranger, which has no NID yet
+  std::string_view cause;            // the name of its counter; a string literal
 };
 
 class Complaints {
  public:
   virtual ~Complaints() = default;
-  // On the shard where it happened. Never blocks, keeps a fixed amount.
+  // Called on the shard of the connection. Never blocks, keeps a fixed number.
   virtual void tell(const Complaint& complaint) = 0;
 };
 

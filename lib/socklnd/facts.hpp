@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an LND tells of one connection and of one peer to people: copies, without a system call.
-// What the socket itself knows is the driver's to tell (StreamDetails).
+// The state of one connection and of one peer for reports: copies, made without a system call. The
+// driver reports the state of the socket (StreamDetails).
 // lustre-release lnet/klnds/socklnd/socklnd.c: ksocknal_ctl(), IOC_LIBCFS_GET_CONN and GET_PEER.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "lib/lnet/names/nid.hpp"
 #include "lib/socklnd/byte_stream.hpp"
 #include "lib/socklnd/connection.hpp"
+#include "lib/socklnd/peer.hpp"
 #include "lib/socklnd/wire.hpp"
 
 namespace plnet::socklnd {
@@ -24,7 +25,7 @@ struct ConnectionFacts {
   Protocol protocol = Protocol::kV3;
   bool by_us = false;
   bool parked = false;  // reading waits for a decision, or for room
-  // Absent while there was none. Of a connection that is not open yet all are.
+  // Absent before the first such event; all are absent of a connection that has not opened.
   std::optional<Duration> age{};
   std::optional<Duration> since_sent{};
   std::optional<Duration> since_heard{};
@@ -37,7 +38,7 @@ struct ConnectionFacts {
 };
 
 enum class PeerState : std::uint8_t {
-  kIdle,        // no connection, and nobody wants one
+  kIdle,        // no connection, and none is wanted
   kConnecting,  // an attempt is under way, and there is no connection yet
   kOpen,
   kBackingOff,  // the last attempt has failed, the next is to come
@@ -47,7 +48,7 @@ enum class PeerState : std::uint8_t {
 struct PeerFacts {
   lnet::ProcessId id;
   PeerState state = PeerState::kIdle;
-  std::uint32_t references = 0;                        // those who keep it
+  std::uint32_t references = 0;                        // its table, its link, its connections
   std::array<std::uint16_t, kConnectionTypes> open{};  // by type
   std::uint16_t wanted = 0;                            // connections in all, if we make them
   bool attempt = false;                                // one is under way
@@ -55,9 +56,12 @@ struct PeerFacts {
   std::uint64_t incarnation = 0;       // 0: not known
   std::uint32_t messages_waiting = 0;  // for a connection
   std::uint32_t messages_queued = 0;   // on connections
-  Duration backoff{};                  // 0: the last attempt was no failure
+  Duration backoff{};                  // 0: the last attempt did not fail
   Duration retry_in{};
   std::optional<Duration> since_heard{};
 };
+
+[[nodiscard]] ConnectionFacts facts_of(const Connection& connection, Instant now);
+[[nodiscard]] PeerFacts facts_of(Peer& peer, const ConnectionQuota& quota, Instant now);
 
 }  // namespace plnet::socklnd

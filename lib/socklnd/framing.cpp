@@ -34,8 +34,10 @@ Framing::Step Framing::next(std::span<const std::byte>& bytes, const ArenaTable&
   }
 }
 
-// So many bytes in one piece: where they came, or put together in partial_. nullptr: not yet.
+// So many bytes in one piece: where they were read, or collected in partial_. nullptr: some are
+// missing.
 const std::byte* Framing::collect(std::span<const std::byte>& bytes, std::size_t wanted) {
+  PLNET_DEBUG_CHECK(wanted <= partial_.size() && have_ < wanted, "a header is collected once");
   if (have_ == 0 && bytes.size() >= wanted) {
     const std::byte* const raw = bytes.data();
     bytes = bytes.subspan(wanted);
@@ -50,7 +52,7 @@ const std::byte* Framing::collect(std::span<const std::byte>& bytes, std::size_t
   return partial_.data();
 }
 
-// kMore: go on with the LNet header.
+// kMore: the LNet header follows.
 Framing::Step Framing::on_frame(std::span<const std::byte, kFrameBytes> raw) {
   frame_ = decode_frame(raw, swapped_);
   if (frame_.type != kFrameNoop && frame_.type != kFrameLnet) return fail(Failure::kFrameType);
@@ -98,11 +100,11 @@ Framing::Step Framing::on_payload(std::span<const std::byte>& bytes, const Arena
     took(count, arenas);
   }
   if (cursor_.left() > 0) return Step::kMore;
-  // What was cut off is not in the sum, so there is nothing to compare.
+  // A checksum over a part of the payload cannot be compared.
   if (frame_.checksum != 0 && slop_ == 0 && frame_.checksum != checksum_) {
     return fail(Failure::kPayloadChecksum);
   }
-  // A message that is over is so at once: perhaps nothing comes for long.
+  // The end is reported at once: the next bytes may come much later.
   state_ = slop_ > 0 ? State::kSlop : State::kFrame;
   return Step::kWanted;
 }
@@ -115,6 +117,7 @@ std::span<std::byte> Framing::destination(const ArenaTable& arenas) const {
 void Framing::took(std::size_t count, const ArenaTable& arenas) {
   if (count == 0) return;
   PLNET_CHECK(state_ == State::kPayload, "only payload goes past the framing");
+  PLNET_CHECK(count <= cursor_.left(), "a read ends within its destination");
   if (frame_.checksum != 0) {
     checksum_ = add_to_checksum(checksum_, arenas.bytes(cursor_.piece()).first(count));
   }
@@ -127,9 +130,9 @@ void Framing::skip(std::span<const std::byte>& bytes) {
   slop_ -= static_cast<std::uint32_t>(count);
 }
 
-// Over the bytes as they came, with the checksum's own place zero. From V3 on there are none: the
-// kernel compares with the sum over the payload alone, and so do we (socklnd_lib.c:
-// ksocknal_lib_recv_iov(), ksocknal_lib_recv_kiov()).
+// The sum covers the bytes as received, with zero in place of the checksum. From V3 on there is no
+// checksum of the header: the kernel compares with the sum over the payload alone, and so do we
+// (socklnd_lib.c: ksocknal_lib_recv_iov(), ksocknal_lib_recv_kiov()).
 void Framing::begin_checksum(std::span<const std::byte, kFrameBytes> raw) {
   constexpr std::size_t kAt = offsetof(FrameWire, checksum);
   constexpr std::array<std::byte, sizeof(FrameWire::checksum)> kZero{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads one HELLO from a stream, however it is cut.
+// Reads one HELLO from a stream that arrives in pieces of any size.
 // lustre-release lnet/klnds/socklnd/socklnd_cb.c: ksocknal_recv_hello(); socklnd_proto.c:
 // ksocknal_recv_hello_v1() and its neighbours.
 #pragma once
@@ -22,24 +22,28 @@ class HelloReader {
     kAddresses,
     kDone,
     kUnknownMagic,
-    kUnknownVersion,  // the one error that is answered
+    kUnknownVersion,  // the only error that is answered
     kTooManyAddresses,
     kBadAddress,
     kNotHello,  // V1: a message of another type
   };
 
-  // Takes what belongs to the HELLO and returns how much that was: 0 once it has ended.
+  // Takes the bytes of the HELLO and returns their number: 0 once it has ended.
   std::size_t take(std::span<const std::byte> bytes);
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool reading() const { return state_ <= State::kAddresses; }
   [[nodiscard]] bool empty() const { return buffer_.empty(); }
-  // When it is done.
-  [[nodiscard]] const Hello& hello() const { return hello_; }
-  // When it is done: the IPv4 addresses behind it, in its order. Returns the filled part of `room`.
+  // Only in state kDone.
+  [[nodiscard]] const Hello& hello() const {
+    PLNET_CHECK(state_ == State::kDone, "the HELLO is complete");
+    return hello_;
+  }
+  // Only in state kDone: the IPv4 addresses behind it, in its order. Returns the filled part of
+  // `room`.
   [[nodiscard]] std::span<const std::uint32_t> addresses(
       std::span<std::uint32_t, kHelloAddressesMax> room) const;
-  // The sender's byte order is not ours: nor will that of its frames be.
+  // The byte order of the sender, and of its frames, is not ours.
   [[nodiscard]] bool swapped() const { return prefix_.swapped; }
 
  private:

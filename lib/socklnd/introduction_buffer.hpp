@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collects the few bytes with which a connection begins, stage by stage: never more than the stage
-// needs, so that what follows stays in the stream.
+// Collects the first bytes of a connection, stage by stage: never more than the stage needs, so
+// that later bytes stay in the stream.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@ class IntroductionBuffer {
  public:
   explicit IntroductionBuffer(std::size_t wanted) { want(wanted); }
 
-  // In total, from the first byte on.
+  // The number of bytes from the first one on.
   void want(std::size_t bytes) {
     PLNET_CHECK(bytes <= kBytesMax && bytes >= have_, "a stage begins where the last one ended");
     wanted_ = static_cast<std::uint8_t>(bytes);
   }
-  // Takes what the stages need and returns how much that was. `advance` is called at the end of
-  // each stage; it wants more, or makes `reading` false.
+  // Takes the bytes that the stages need and returns their number. `advance` is called at the end
+  // of each stage; it wants more, or makes `reading` false.
   template <class Reading, class Advance>
   std::size_t take(std::span<const std::byte> bytes, Reading&& reading, Advance&& advance) {
     std::size_t used = 0;

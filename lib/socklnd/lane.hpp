@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bulk connection that lies on another shard than the home of its peer, and what the two shards
-// say to one another about it. The home decides: whether there shall be one, whether a HELLO is
-// welcome, when it ends. The other shard has the stream. Messages do not come by here: the core
-// brings them (lnet::LaneId).
+// A bulk connection on another shard than the home of its peer, and the notes that the two shards
+// exchange about it. The home decides whether there is one, whether a HELLO is accepted, and when
+// it ends. The other shard has the stream. Messages take another way: the core brings them
+// (lnet::LaneId).
 #pragma once
 
 #include <cstddef>
@@ -28,29 +28,29 @@ enum class LaneWord : std::uint8_t {
   kClosed,  // the connection is gone, or was never made
 };
 
-// From the home's pool. Each half has one writer; the other shard reads it after the word that says
-// that it is there.
+// Taken from the home's pool. Each half has one writer; the other shard reads it after the note
+// that announces it.
 struct Lane {
   using Word = LaneWord;
   static constexpr Word kGone = LaneWord::kClosed;
   static constexpr std::size_t kWordsOfHome = 3;   // kDial or kTake, kOpen, kClose
   static constexpr std::size_t kWordsOfOther = 4;  // kReply, kClosed, one more for each late word
 
-  // The home's. Constant from the first word on, but for what only the home looks at.
-  Arrival arrival;  // of theirs; of ours: whom to connect to, as what, in which version
-  std::uint64_t incarnation = 0;  // of the interface: of one that is replaced there are two
+  // Written by the home. Constant from the first word on, except fields that only the home reads.
+  Arrival arrival;                // an accepted connection; of ours: its peer, type and version
+  std::uint64_t incarnation = 0;  // of the interface: while one is replaced there are two
   lnet::ShardId home = 0;
   lnet::ShardId shard = 0;
-  std::uint32_t at_home = 0;  // the connection that stands for it there
-  std::uint8_t said = 0;      // words to the other shard
+  std::uint32_t at_home = 0;  // the slot of its stand-in there
+  std::uint8_t said = 0;      // words sent to the other shard
 
-  // The other shard's.
+  // Written by the other shard.
   alignas(kNoSharing) Hello reply;  // to our HELLO
-  std::uint32_t at_lane = 0;        // the connection itself
-  std::uint8_t heard = 0;           // words of the home
+  std::uint32_t at_lane = 0;        // the slot of the connection
+  std::uint8_t heard = 0;           // words received from the home
   bool was_open = false;
   bool over = false;  // the connection has gone
-  // When something was last heard from the peer there. Told as often as connections are looked at.
+  // The last time that the peer was heard of there. Updated whenever connections are checked.
   Relaxed<Instant> peer_heard;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchange of words about bulk connections between the shards of a CPT.
+// The exchange of notes about bulk connections between the shards of a CPT.
 #pragma once
 
 #include "lib/lnet/flow/lane_exchange.hpp"

@@ -17,10 +17,10 @@ namespace plnet::socklnd {
 
 class ListedAddresses {
  public:
-  // More peers than a site has of such old ones; beyond that the list learnt first is forgotten.
+  // More such old peers than a site has; beyond that the oldest list is forgotten.
   static constexpr std::size_t kNidsMax = 4096;
 
-  // In place of what was listed before.
+  // Replaces the previous list of the NID.
   void learn(const lnet::Nid& nid, std::span<const std::uint32_t> addresses);
   [[nodiscard]] bool lists(const lnet::Nid& nid, std::uint32_t address) const;
 
@@ -32,7 +32,7 @@ class ListedAddresses {
   };
 
   std::vector<List> lists_;  // grows with the first peers of that kind
-  std::size_t next_ = 0;     // to be replaced
+  std::size_t next_ = 0;     // the list that is replaced next
 };
 
 }  // namespace plnet::socklnd

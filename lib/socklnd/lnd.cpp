@@ -1,331 +1,345 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract with the core, and the turn.
+// The contract with the core and the driver, and the turn.
 #include "lib/socklnd/lnd.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace plnet::socklnd {
 
-using namespace lnet;
+using lnet::PeerLink;
+using lnet::PeerNotice;
+using lnet::Transmit;
+using Left = Completions::Left;
 
-namespace {
-
-// Transmit::lnd_state of one that has ended; before that see transmit_queue.hpp.
-constexpr unsigned kHealthShift = 8;
-constexpr unsigned kFailedShift = 16;
-constexpr unsigned kUnsentShift = 17;
-
-ConnectionQuota quota_of(const SockLndConfig& config) {
-  // To a peer that takes our word for nothing each connection is a process of its own.
-  if (!config.privileged) return {.control = 1, .bulk = 0};
-  const unsigned bulk = connections_per_peer(config.tunables, config.link_mbps);
-  return {.control = 1, .bulk = static_cast<std::uint16_t>(bulk)};
-}
-
-// Payloads from this on make messages of min_bulk bytes.
-std::uint32_t bulk_bytes_min(const SockLndConfig& config) {
-  const auto head = static_cast<std::int64_t>(
-      kFrameBytes + (config.nid.is_large() ? kHeaderNid16Bytes : kHeaderNid4Bytes));
-  return static_cast<std::uint32_t>(std::max<std::int64_t>(config.tunables.min_bulk - head, 0));
-}
-
-}  // namespace
-
-SockLnd::SockLnd(const SockLndConfig& config, LndUpcalls& core, StreamSwitch& streams)
-    : config_(config),
-      timeout_(lnd_timeout(config.tunables, config.lnet_lnd_timeout)),
+SockLnd::SockLnd(const SockLndConfig& config, lnet::LndUpcalls& core, StreamSwitch& streams)
+    : environment_(config, core, streams),
       traits_{.name = "tcp",
-              .net_type = NetType::kTcp,
+              .net_type = lnet::NetType::kTcp,
               .takes_kept = config.relay_bytes_min > 0,
               .connects = true,
               .bulk_bytes_min = bulk_bytes_min(config),
-              .lnd_timeout = timeout_},
-      quota_(quota_of(config)),
-      core_(core),
-      streams_(streams),
-      connections_(config.connections_max),
-      peers_(config.peers_max),
-      peers_by_id_(config.peers_max),
-      timers_(config.start, kTick),
-      spoil_checksum_(config.tunables.inject_csum_error != 0),
-      outgoing_(config.copied_bytes_max) {}
+              .lnd_timeout = environment_.timeout},
+      completions_(environment_),
+      connections_(environment_, peers_),
+      peers_(environment_),
+      noops_(environment_, connections_),
+      kept_(environment_, connections_, noops_),
+      sends_(environment_, connections_, peers_, completions_),
+      receives_(environment_, connections_, peers_, noops_),
+      interface_(environment_),
+      lanes_(environment_, connections_),
+      dialler_(environment_, connections_, peers_, completions_, lanes_, interface_),
+      arrivals_(environment_, connections_, peers_, lanes_),
+      lane_notes_(environment_, connections_, peers_, dialler_),
+      progress_(environment_, connections_, dialler_, noops_) {
+  connections_.set_receivers(*this, kept_);
+}
 
 SockLnd::~SockLnd() = default;
 
-// Timers that run go by the old timeout until they are out.
+// Timers that run keep the old timeout until they expire.
 void SockLnd::set_tunables(const Tunables& tunables) {
-  if (tunables.inject_csum_error != config_.tunables.inject_csum_error) {
-    spoil_checksum_ = tunables.inject_csum_error != 0;
+  if (tunables.inject_csum_error != environment_.config.tunables.inject_csum_error)
+    sends_.set_spoil_checksum(tunables.inject_csum_error != 0);
+  const ConnectionQuota before = environment_.quota;
+  environment_.set_tunables(tunables);
+  traits_.lnd_timeout = environment_.timeout;
+  traits_.bulk_bytes_min = bulk_bytes_min(environment_.config);
+  if (environment_.quota.bulk <= before.bulk) return;
+  for (std::uint32_t i = 0; i < peers_.slots(); ++i) {
+    Peer* const peer = peers_.at(i);
+    if (peer == nullptr) continue;
+    peer->satisfied = false;
+    peers_.serve_soon(*peer);
   }
-  config_.tunables = tunables;
-  timeout_ = lnd_timeout(tunables, config_.lnet_lnd_timeout);
-  traits_.lnd_timeout = timeout_;
-  traits_.bulk_bytes_min = bulk_bytes_min(config_);
-  const ConnectionQuota before = std::exchange(quota_, quota_of(config_));
-  if (quota_.bulk <= before.bulk) return;
-  for (std::uint32_t i = 0; i < peers_.capacity(); ++i) {
-    if (!peers_.is_lent(i)) continue;
-    peers_.at(i).satisfied = false;
-    look_at(peers_.at(i));
-  }
 }
 
-// lustre-release lnet/klnds/socklnd/socklnd.c: ksocknal_handle_link_state_change(),
-// ksocknal_handle_inetaddr_change(): connections stay, TCP may get over it.
-void SockLnd::set_usable(bool usable) {
-  interface_.usable = usable;
-  if (usable) interface_.again_at = Instant::min();  // an address that we missed may be back
-  tell_interface(Errc::kNetworkDown);
-}
-
-Peer* SockLnd::new_peer(const ProcessId& id) {
-  Peer* const peer = peers_.take();
-  if (peer == nullptr) return nullptr;
-  std::destroy_at(peer);  // a peer begins as new: nothing of the one before may show
-  std::construct_at(peer);
-  peer->lnd = this;
-  peer->id = id;
-  const Peer* const bound = peers_by_id_.find({id.nid, kLustrePid});
-  peer->releasing = bound != nullptr && bound->releasing;
-  peers_by_id_.insert(*peer);
-  counters_.add(Id::kPeers);
-  quiet_.push_back(*peer);
-  return peer;
-}
-
-Peer* SockLnd::bound_peer(PeerLink& link) {
-  if (link.lnd_peer != nullptr) return static_cast<Peer*>(link.lnd_peer);
-  const ProcessId id{link.nid, kLustrePid};
-  Peer* const known = peers_by_id_.find(id);
-  Peer* const peer = known != nullptr ? known : new_peer(id);
-  if (peer == nullptr) return nullptr;
-  peer->link = &link;
-  peer->bound = true;
-  peer->lanes_changed = config_.lanes != nullptr;
-  link.lnd_peer = peer;
-  return peer;
-}
-
-// nullptr: a process that is not connected, or no room.
-Peer* SockLnd::peer_for(const Transmit& transmit) {
-  const MessageHeader& header = transmit.header;
-  if ((header.destination_pid & kPidUserFlag) != 0 &&
-      header.destination == transmit.next_hop->nid) {
-    return peers_by_id_.find({header.destination, header.destination_pid});
-  }
-  return bound_peer(*transmit.next_hop);
-}
-
-void SockLnd::drop_peer(Peer& peer) {
-  timers_.cancel(peer.timer);
-  peer.unlink();
-  peers_by_id_.erase(peer);
-  const Nid nid = peer.id.nid;
-  peers_.give(&peer);
-  counters_.subtract(Id::kPeers);
-  // The one that stands for the NID goes behind all other processes of it.
-  Peer* const bound = peers_by_id_.find({nid, kLustrePid});
-  if (bound != nullptr && bound->releasing) look_at(*bound);
-}
-
-void SockLnd::look_at(Peer& peer) {
-  peer.unlink();
-  busy_.push_back(peer);
-}
-
-void SockLnd::look_at(Connection& connection) {
-  if (connection.fresh) return;
-  connection.fresh = true;
-  fresh_.push_back(connection);
-}
+// --- The contract with the core ---
 
 std::size_t SockLnd::send(std::span<Transmit* const> burst) {
-  if (shutting_down_) return 0;
-  std::size_t taken = 0;
-  for (Transmit* const transmit : burst) {
-    Peer* const peer = peer_for(*transmit);
-    Connection* const connection =
-        peer == nullptr || peer->releasing ? nullptr : choose(*peer, *transmit);
-    if (connection == nullptr && transmit->lane != 0 && !heard_all()) break;
-    ++taken;
-    ++messages_;
-    transmit->lnd_state = 0;
-    if (peer == nullptr) {
-      const bool process = (transmit->header.destination_pid & kPidUserFlag) != 0;
-      counters_.add(process ? Id::kNoSuchProcess : Id::kNoPeerRoom);
-      end(*transmit, std::unexpected(process ? Errc::kNoRoute : Errc::kNoMemory),
-          process ? Health::kRemoteError : Health::kLocalError);
-    } else if (peer->releasing) {
-      end(*transmit, std::unexpected(Errc::kShutdown), Health::kLocalAborted);
-    } else if (connection != nullptr) {
-      if (transmit->kept && !may_relay(*connection, *transmit)) bring_source(*transmit);
-      enqueue(*connection, *transmit);
-    } else if (transmit->lane != 0) {
-      peer->elsewhere = true;
-      counters_.add(Id::kNoLane);  // mostly because the peer has ended the connection
-      end(*transmit, std::unexpected(Errc::kIo), Health::kRemoteDropped, Left::kNothing);
-    } else {
-      peer->elsewhere = false;
-      bring_source(*transmit);
-      peer->waiting.push(*transmit);
-      look_at(*peer);
-    }
-    if (peer != nullptr && transmit->deadline < peer->earliest_deadline) {
-      peer->earliest_deadline = transmit->deadline;
-      look_at(*peer);
-    }
-  }
-  return taken;
+  return environment_.shutting_down ? 0 : sends_.send(burst);
 }
 
-void SockLnd::end(Transmit& transmit, Result<void> status, Health health, Left left) {
-  if (!status) counters_.add(Id::kFailed);
-  const auto failed = static_cast<std::uintptr_t>(!status);
-  const auto unsent = static_cast<std::uintptr_t>(left == Left::kNothing);
-  const auto code = status ? 0U : static_cast<unsigned>(status.error());
-  transmit.lnd_state = unsent << kUnsentShift | failed << kFailedShift |
-                       static_cast<std::uintptr_t>(health) << kHealthShift | code;
-  ended_.push(transmit);
+void SockLnd::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
+  receives_.resume(rx, decision);
 }
 
-void SockLnd::end_all(TransmitQueue& queue, Errc cause, Health health, Left left) {
-  while (Transmit* const transmit = queue.pop())
-    end(*transmit, std::unexpected(cause), health, left);
-}
-
-void SockLnd::report() {
-  while (!ended_.empty()) {
-    std::size_t count = 0;
-    while (count < reported_.size() && !ended_.empty()) {
-      Transmit* const transmit = ended_.pop();
-      const std::uintptr_t how = transmit->lnd_state;
-      Completion& completion = reported_[count++];  // what is not set here never is
-      completion.transmit = transmit;
-      completion.health = static_cast<Health>(how >> kHealthShift & 0xff);
-      completion.unsent = (how >> kUnsentShift & 1) != 0;
-      completion.status = {};
-      if ((how >> kFailedShift & 1) != 0) {
-        completion.status = std::unexpected(static_cast<Errc>(how & 0xff));
-      }
-    }
-    messages_ -= count;
-    core_.on_sent(std::span(reported_).first(count));
-  }
-}
-
-// Looked for among those that wait, by the peer's next turn; never in here.
 void SockLnd::cancel(Transmit& transmit) {
-  Peer* const peer = transmit.next_hop->lnd_peer != nullptr ? peer_for(transmit) : nullptr;
-  if (peer == nullptr || (transmit.lnd_state & kEnded) != 0) return;
-  transmit.lnd_state |= kCancelled;
-  peer->sweep = true;
-  look_at(*peer);
+  sends_.cancel(transmit);
 }
 
 void SockLnd::release_peer(PeerLink& link) {
   if (link.lnd_peer == nullptr) {
-    // Whose first message waits is not bound to it yet.
-    peers_by_id_.for_each(link.nid, [&](Peer& peer) {
+    // A peer whose first message waits for a decision is not bound to the link yet.
+    peers_.for_each(link.nid, [&](Peer& peer) {
       peer.closing = true;
       peer.close_cause = Errc::kShutdown;
-      look_at(peer);
+      peers_.serve_soon(peer);
     });
-    return core_.on_peer_released(link);
+    return environment_.core.on_peer_released(link);
   }
   const Peer& bound = *static_cast<const Peer*>(link.lnd_peer);
   if (bound.releasing) return;
   ++releases_;
-  peers_by_id_.for_each(link.nid, [&](Peer& peer) {
+  peers_.for_each(link.nid, [&](Peer& peer) {
     peer.releasing = true;
-    look_at(peer);
+    peers_.serve_soon(peer);
   });
 }
 
 void SockLnd::shut_down() {
-  if (shutting_down_) return;
-  shutting_down_ = true;
-  for (std::uint32_t i = 0; i < peers_.capacity(); ++i) {
-    if (peers_.is_lent(i)) look_at(peers_.at(i));
-  }
+  if (std::exchange(environment_.shutting_down, true)) return;
+  peers_.serve_all_soon();
 }
 
 bool SockLnd::idle() const {
-  if (messages_ > 0 || receiving_ > 0 || releases_ > 0) return false;
-  return !shutting_down_ || connections_.free_count() == connections_.capacity();
+  if (completions_.messages() > 0 || environment_.receiving > 0 || releases_ > 0) return false;
+  return !environment_.shutting_down || connections_.none();
 }
 
-unsigned SockLnd::flush(Instant now) {
-  flushed_ = now;
-  unsigned work = timers_.advance(now);
-  watch_outage(now);
-  bring_old();
-  // What a connection brings (an attempt that has opened, a decision) its peer acts on below, and
-  // what that puts on connections goes out in the second round.
-  for (unsigned round = 0; round < 2; ++round) {
-    while (Connection* const connection = fresh_.pop_front()) {
-      ++work;
-      connection->fresh = false;
-      on_decided(*connection);
-      pump(*connection, now);
-    }
-    IntrusiveList<Peer> busy;
-    busy.splice_back(busy_);
-    while (Peer* const peer = busy.pop_front()) {
-      ++work;
-      quiet_.push_back(*peer);
-      serve(*peer, now);
-    }
-  }
-  report();
-  check_interface(now);
-  return work;
-}
-
-// Messages do not wait for the timeout of connections that lead nowhere. Those of which nothing has
-// left may go by another interface.
-void SockLnd::watch_outage(Instant now) {
-  if (interface_.up) [[likely]] {
-    interface_.given_up = false;
-    interface_.down_since = Instant::max();
-    return;
-  }
-  if (config_.down_grace == Duration{} || interface_.given_up) return;
-  if (interface_.down_since == Instant::max()) interface_.down_since = now;
-  if (now < interface_.down_since + config_.down_grace) return;
-  interface_.given_up = true;
-  for (std::uint32_t i = 0; i < peers_.capacity(); ++i) {
-    if (peers_.is_lent(i)) look_at(peers_.at(i));
-  }
-}
-
-// That our address has gone shows when something fails; from then on we look until it is back.
-// lustre-release socklnd.c: ksocknal_inetaddr_event(), which is told.
-void SockLnd::check_interface(Instant now) {
-  if ((!interface_.suspected && !interface_.gone) || now < interface_.again_at) return;
-  interface_.suspected = false;
-  interface_.again_at = now + kInterfaceAgain;
-  const bool gone = !streams_.driver().is_local(address_of(config_.nid, 0));
-  if (gone == interface_.gone) return;
-  interface_.gone = gone;
-  counters_.add(gone ? Id::kInterfaceGone : Id::kInterfaceBack);
-  tell_interface(Errc::kNotFound);
-}
-
-// Up if both those who are told and we ourselves see it so; once for each change.
-void SockLnd::tell_interface(Errc cause) {
-  const bool up = interface_.usable && !interface_.gone;
-  if (std::exchange(interface_.up, up) == up) return;
-  core_.on_interface(up ? InterfaceState::kUp : InterfaceState::kFatal, cause);
+std::uint64_t SockLnd::unsent_bytes(Instant since) {
+  return progress_.unsent_bytes(since);
 }
 
 Instant SockLnd::next_deadline() const {
-  if (!fresh_.empty() || !busy_.empty() || !kept_before_.empty()) return Instant::min();
-  const bool look = interface_.suspected || interface_.gone;
-  const Instant next =
-      look ? std::min(timers_.next_deadline(), interface_.again_at) : timers_.next_deadline();
-  if (interface_.up || interface_.given_up || config_.down_grace == Duration{}) return next;
-  if (interface_.down_since == Instant::max()) return Instant::min();
-  return std::min(next, interface_.down_since + config_.down_grace);
+  if (connections_.has_to_serve() || peers_.has_busy() || kept_.has_old()) return Instant::min();
+  return std::min(peers_.next_timer(), interface_.next_deadline());
+}
+
+std::optional<ConnectionFacts> SockLnd::connection_facts(std::uint32_t slot, Instant now) const {
+  const Connection* const connection = connections_.find(slot);
+  // The shard on which it lies reports a connection.
+  if (connection == nullptr || connection->away) return std::nullopt;
+  return facts_of(*connection, now);
+}
+
+std::optional<PeerFacts> SockLnd::peer_facts(std::uint32_t slot, Instant now) {
+  Peer* const peer = peers_.at(slot);
+  if (peer == nullptr || peer->elsewhere) return std::nullopt;  // its home reports it
+  return facts_of(*peer, environment_.quota, now);
+}
+
+// --- The contract with the driver ---
+
+std::span<std::byte> SockLnd::destination(std::uint32_t slot) {
+  const Connection& connection = connections_.of_slot(slot);
+  if (connection.state != State::kOpen) return {};
+  return receives_.destination(connection);
+}
+
+std::size_t SockLnd::on_bytes(std::uint32_t slot, std::size_t direct,
+                              std::span<const std::byte> staged) {
+  Connection& connection = connections_.of_slot(slot);
+  connection.heard_since = true;
+  connections_.serve_soon(connection);
+  std::size_t used = 0;
+  if (connection.state == State::kGreeting) {
+    used = dialler_.read_hello(connection, staged);
+    PLNET_CHECK(used <= staged.size(), "a HELLO ends within the bytes read");
+    // The HELLO is not complete, or its home judges it while reading is paused.
+    if (connection.state == State::kGreeting || connection.state == State::kJudged) return used;
+  }
+  if (connection.state != State::kOpen) return staged.size();
+  used += receives_.on_bytes(connection, direct, staged.subspan(used));
+  connection.read += direct + used;
+  kept_.wait_for_rest(connection);
+  return used;
+}
+
+void SockLnd::on_writable(std::uint32_t slot) {
+  Connection& connection = connections_.of_slot(slot);
+  connection.blocked = false;
+  connections_.serve_soon(connection);
+}
+
+void SockLnd::on_awaited(std::uint32_t slot) {
+  kept_.on_awaited(connections_.of_slot(slot));
+}
+
+void SockLnd::on_connected(std::uint32_t slot, const StreamAddresses& /*addresses*/) {
+  dialler_.on_connected(connections_.of_slot(slot));
+}
+
+void SockLnd::on_closed(std::uint32_t slot, Errc cause, std::uint64_t unacknowledged_bytes) {
+  if (cause != Errc::kClosed) interface_.suspect();
+  Connection& connection = connections_.of_slot(slot);
+  PLNET_CHECK(!connection.away, "a stand-in has no stream");
+  const bool attempt = connection.by_us && !connection.was_open;
+  if (attempt && connection.state != State::kClosing) environment_.count(Id::kAttemptFailed);
+  connections_.count_end(connection, cause, unacknowledged_bytes);
+  dialler_.on_connection_lost(connection, cause);
+  receives_.end(connection, cause);
+  sends_.end_all(connection, cause);
+  Lane* const lane = connection.lane;
+  connections_.release(connection);
+  if (lane != nullptr) environment_.config.lanes->report_gone(*lane, cause);
+}
+
+// --- The turn ---
+
+unsigned SockLnd::flush(Instant now) {
+  environment_.flushed = now;
+  unsigned work = peers_.run_timers(now);
+  if (interface_.gives_up(now)) peers_.serve_all_soon();
+  kept_.bring_old();
+  // An event of a connection (an attempt has opened, a decision has come) is an event for its peer,
+  // which is served below. Messages that the peer then puts on connections go out in the second
+  // round.
+  for (unsigned round = 0; round < 2; ++round) {
+    while (Connection* const connection = connections_.next_to_serve()) {
+      ++work;
+      receives_.run_decided(*connection);
+      serve(*connection, now);
+    }
+    IntrusiveList<Peer> busy;
+    peers_.take_busy(busy);
+    while (Peer* const peer = busy.pop_front()) {
+      ++work;
+      peers_.set_quiet(*peer);
+      serve(*peer, now);
+    }
+  }
+  completions_.report();
+  interface_.check(now);
+  return work;
+}
+
+void SockLnd::serve(Connection& connection, Instant now) {
+  if (std::exchange(connection.heard_since, false)) {
+    connection.rx_progress = now;
+    connection.peer->heard = now;
+  }
+  if (connection.state == State::kClosing) return;
+  const Tunables& tunables = environment_.config.tunables;
+  const auto eager = tunables.eager_ack & static_cast<std::int64_t>(connection.type);
+  if (std::exchange(connection.boundary, false) && eager != 0) {
+    environment_.driver().acknowledge_now(connection.stream);
+  }
+  const bool introducing = connection.state != State::kOpen;
+  if (introducing && connection.deadline == Instant::max()) {
+    const Duration step = connection.by_us
+                              ? environment_.timeout
+                              : Duration(std::chrono::seconds(tunables.accept_timeout));
+    connection.deadline = now + step;
+    peers_.serve_soon(*connection.peer);
+  }
+  write_all(connection);
+  if (std::exchange(connection.sent_since, false)) connection.tx_progress = now;
+  if (connection.state == State::kRefusing && connection.greeting.done()) {
+    connection.state = State::kClosing;
+    connections_.close_stream(connection, Errc::kBusy);
+  }
+}
+
+void SockLnd::write_all(Connection& connection) {
+  while (!connection.blocked && connection.state != State::kDialing) {
+    if (!connection.greeting.done()) {
+      sends_.write_greeting(connection);
+    } else if (connection.state == State::kOpen && connection.has_to_send()) {
+      sends_.write(connection);
+      if (noops_.resume_if_room(connection)) (void)receives_.read(connection, {});
+    } else {
+      return;
+    }
+  }
+}
+
+void SockLnd::serve(Peer& peer, Instant now) {
+  if (environment_.shutting_down || peer.releasing) return end_peer(peer);
+  if (interface_.given_up()) leave_interface(peer);
+  if (peer.closing) close_siblings(peer);
+  if (!peer.waiting.empty()) Sends::stamp(peer, now);
+  if (peer.sweep || peer.check) sends_.end_expired(peer, now);
+  if (peer.check) progress_.check(peer, now);
+  peer.check = false;
+  dialler_.settle(peer, now);
+  sends_.queue_waiting(peer);
+  tell_core(peer, now);
+  if (peer.lanes_changed) lanes_.announce(peer);
+  if (!peer.waiting.empty()) peer.initiated = true;
+  dialler_.dial_if_due(peer, now);
+  dialler_.end_unreachable(peer, now);
+  if (!peer.bound && peer.connections.empty() && peer.waiting.empty()) return peers_.remove(peer);
+  set_timer(peer, now);
+}
+
+// The kernel too closes all connections of a peer if one of them ends.
+void SockLnd::close_siblings(Peer& peer) {
+  peer.closing = false;
+  peer.connections.for_each([&](Connection& connection) {
+    if (connection.state != State::kOpen) return;
+    connections_.close(connection, Id::kClosedSibling, peer.close_cause, false);
+  });
+}
+
+// Our interface has been down for longer than the grace period.
+void SockLnd::leave_interface(Peer& peer) {
+  peer.connections.for_each([&](Connection& connection) {
+    connections_.close(connection, Id::kClosedNiDown, Errc::kNetworkDown, false);
+  });
+  completions_.end_all(peer.waiting, Errc::kNetworkDown, Health::kLocalDropped, Left::kNothing);
+  peer.attempt = nullptr;  // its end says nothing of the peer
+  peer.outcome = Outcome::kNone;
+  peer.initiated = false;
+}
+
+void SockLnd::tell_core(Peer& peer, Instant now) {
+  lnet::LndUpcalls& core = environment_.core;
+  if (std::exchange(peer.notice_lost, false)) {
+    peer.was_alive = false;
+    core.on_peer(peer.id.nid, PeerNotice::kLost, now);
+    if (peer.notice_silent) core.on_unreachable(peer.id.nid, Errc::kTimedOut);
+  }
+  if (!std::exchange(peer.notice_alive, false)) return;
+  const bool restarted = std::exchange(peer.restarted, false);
+  peer.heard = now;
+  peer.connections.for_each([now](Connection& connection) {
+    if (connection.was_open && connection.since == Instant{}) connection.since = now;
+  });
+  if (peer.was_alive && !restarted) return;
+  peer.was_alive = true;
+  core.on_peer(peer.id.nid, restarted ? PeerNotice::kAliveAfterRestart : PeerNotice::kAlive, now);
+}
+
+// The next moment at which the peer is to be served though nothing happens.
+void SockLnd::set_timer(Peer& peer, Instant now) {
+  Instant when = std::min(peer.earliest_deadline, progress_.next_check(peer, now));
+  if (const Transmit* const oldest = peer.waiting.front())
+    when = std::min(when, waits_since(*oldest) + environment_.timeout);
+  if (peer.initiated && !peer.satisfied && peer.retry_at > now)
+    when = std::min(when, peer.retry_at);
+  peers_.serve_at(peer, when);
+}
+
+// The LND shuts down, or the core wants the peer released: everything of it ends.
+void SockLnd::end_peer(Peer& peer) {
+  const Id why = environment_.shutting_down ? Id::kClosedShutdown : Id::kClosedReleased;
+  completions_.end_all(peer.waiting, Errc::kShutdown, Health::kLocalAborted);
+  peer.connections.for_each([&](Connection& connection) {
+    connection.ours = true;
+    connections_.close(connection, why, Errc::kShutdown, false);
+  });
+  peer.attempt = nullptr;
+  peer.outcome = Outcome::kNone;
+  peers_.stop_timer(peer);
+  if (peer.releasing && peer.connections.empty()) release(peer);
+}
+
+// The peer that is bound to the link goes last of all processes of its NID.
+void SockLnd::release(Peer& peer) {
+  PeerLink* const link = peer.link;
+  const Peer* const bound = link != nullptr ? static_cast<Peer*>(link->lnd_peer) : nullptr;
+  if (&peer != bound) return peers_.remove(peer);
+  bool alone = true;
+  peers_.for_each(peer.id.nid, [&](Peer& other) { alone &= &other == &peer; });
+  if (!alone) return;  // Peers::remove() of the last one serves this peer again
+  PLNET_CHECK(releases_ > 0, "only a link that the core has released goes");
+  completions_.report();
+  link->lnd_peer = nullptr;
+  peers_.remove(peer);
+  --releases_;
+  environment_.core.on_peer_released(*link);
 }
 
 }  // namespace plnet::socklnd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens to the connections and messages of one TCP interface on one shard. Every cause for
+// Counters of the connections and messages of one TCP interface on one shard. Every cause for
 // which a connection is closed and every refusal, ours and theirs, has a row.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace plnet::socklnd {
 namespace {
 
-// Of what lies in one place and what follows it.
+// The checksum of bytes in one place and of the payload behind them.
 std::uint32_t checksum_of(std::span<const std::byte> laid, lnet::PayloadCursor rest,
                           const ArenaTable& arenas) {
   std::uint32_t checksum = add_to_checksum(kChecksumStart, laid);
@@ -33,7 +33,7 @@ bool Outgoing::full() const {
          kBufferBytes - used_ < kHeadMax + kCopiedPayloadMax;
 }
 
-// Side by side with the one before if both lie in the buffer.
+// Joins the previous piece if both lie side by side in the buffer.
 void Outgoing::add_piece(std::span<const std::byte> piece) {
   if (piece.empty()) return;
   bytes_ += piece.size();
@@ -45,6 +45,7 @@ void Outgoing::add_piece(std::span<const std::byte> piece) {
       return;
     }
   }
+  PLNET_CHECK(piece_count_ < kPiecesMax, "full() has looked for room");
   pieces_[piece_count_++] = piece;
 }
 
@@ -62,6 +63,7 @@ void Outgoing::seal(std::span<std::byte, kFrameBytes> frame, Sum&& sum) {
 }
 
 void Outgoing::add_noop(std::uint64_t cookie) {
+  PLNET_CHECK(!full(), "the caller has looked for room");
   const auto frame = room().first<kFrameBytes>();
   encode_frame({.type = kFrameNoop, .cookies = {0, cookie}}, frame);
   used_ += kFrameBytes;
@@ -72,6 +74,9 @@ void Outgoing::add_noop(std::uint64_t cookie) {
 
 // Frame and header of a new item, in the buffer from `used_` on. Returns their size.
 std::size_t Outgoing::lay_head(const lnet::Transmit& transmit, Protocol protocol) {
+  PLNET_CHECK(!full(), "the caller has looked for room");
+  PLNET_CHECK(transmit.header.payload_length <= transmit.source.length,
+              "the payload of a message is in its source");
   const std::span<std::byte> out = room();
   encode_frame({.type = kFrameLnet}, out.first<kFrameBytes>());
   if (protocol == Protocol::kV4) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one write() is made of: NOOPs and messages in the order in which they go, the first perhaps
-// begun by an earlier write. Headers and small payloads are laid side by side in a buffer, so that
-// the system gets one piece for many messages; a piece costs it more than the copy. Nothing is kept
-// here between writes: what TCP does not take is put together again.
+// The content of one write(): NOOPs and messages in their order, of which an earlier write may have
+// sent a part of the first. Headers and small payloads lie side by side in a buffer, so that the
+// system gets one piece for many messages; a piece costs more than the copy. Nothing stays here
+// between writes: bytes that TCP did not take are gathered again.
 #pragma once
 
 #include <array>
@@ -21,20 +21,20 @@ namespace plnet::socklnd {
 class Outgoing {
  public:
   struct Item {
-    std::uint64_t bytes = 0;  // all of it
+    std::uint64_t bytes = 0;  // of the whole item
     bool noop = false;
     bool spoilt = false;
     std::uint32_t checksum = 0;
   };
-  // Checksums are V2's, and only if asked for.
+  // Checksums are a part of V2, and optional.
   struct Sealing {
     bool wanted = false;
-    // Of the item of which a part has gone before: it keeps that, whatever is wanted by now.
+    // The checksum of the first item, if a part of it was sent: it keeps the one that was sent.
     std::uint32_t begun = 0;
-    bool spoil = false;  // that of the first item, if it begins here
+    bool spoil = false;  // the first item gets a wrong checksum, unless a part of it was sent
   };
 
-  // Small messages in one system call: by then its price is no longer seen.
+  // Small messages in one system call: with so many its price is negligible.
   static constexpr std::size_t kItemsMax = 256;
   static constexpr std::size_t kPiecesMax = 128;
   // Payloads up to this size are copied: those of a control connection, min_bulk being what it is.
@@ -46,16 +46,16 @@ class Outgoing {
     PLNET_CHECK(copied_max <= kCopiedPayloadMax, "the buffer has room for no more");
   }
 
-  // The first `skip` bytes of the first item have gone before.
+  // The first `skip` bytes of the first item were sent before.
   void begin(std::size_t skip, const Sealing& sealing);
   void begin(std::size_t skip) { begin(skip, {}); }
   [[nodiscard]] bool full() const;
   void add_noop(std::uint64_t cookie);
-  // False if not all of it has found a place: nothing may follow it then.
+  // False: a part found no place, and nothing may follow.
   [[nodiscard]] bool add(const lnet::Transmit& transmit, Protocol protocol,
                          const ArenaTable& arenas);
 
-  // The first item, with so much of its payload: what follows does not come by here. Not sealed.
+  // The first item, with so much of its payload: the rest goes from socket to socket. No checksum.
   void begin_with(const lnet::Transmit& transmit, Protocol protocol, std::uint32_t payload_bytes,
                   const ArenaTable& arenas);
 
@@ -73,7 +73,7 @@ class Outgoing {
   [[nodiscard]] std::size_t lay_head(const lnet::Transmit& transmit, Protocol protocol);
   void add_piece(std::span<const std::byte> piece);
   void add_pieces(lnet::PayloadCursor& cursor, const ArenaTable& arenas);
-  // The item added last, which begins with this frame; `sum` makes its checksum.
+  // Sets the checksum of the item added last, which begins with this frame; `sum` computes it.
   template <class Sum>
   void seal(std::span<std::byte, kFrameBytes> frame, Sum&& sum);
   [[nodiscard]] std::span<std::byte> room() { return std::span(buffer_).subspan(used_); }
@@ -84,10 +84,10 @@ class Outgoing {
   std::size_t piece_count_ = 0;
   std::size_t item_count_ = 0;
   std::size_t bytes_ = 0;
-  std::size_t skip_ = 0;  // bytes of the next item that went before
+  std::size_t skip_ = 0;  // bytes of the next item that were sent before
   std::size_t used_ = 0;
   Sealing sealing_;
-  // Not initialised: pages that nobody writes cost nothing.
+  // Not initialised: pages that are never written cost nothing.
   std::array<std::byte, kBufferBytes> buffer_;
 };
 

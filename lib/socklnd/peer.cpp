@@ -4,7 +4,7 @@
 #include <bit>
 #include <memory>
 
-#include "lib/socklnd/lnd.hpp"
+#include "lib/socklnd/peers.hpp"
 
 namespace plnet::socklnd {
 
@@ -12,7 +12,7 @@ Peer::Peer()
     : timer(
           [](void* context, Timer&, Instant) {
             auto* const peer = static_cast<Peer*>(context);
-            peer->lnd->on_peer_timer(*peer);
+            peer->owner->on_timer(*peer);
           },
           this) {}
 
@@ -39,6 +39,7 @@ Peer* PeerTable::find(const lnet::ProcessId& id) const {
 }
 
 void PeerTable::insert(Peer& peer) {
+  PLNET_CHECK(find(peer.id) == nullptr, "a process is in the table once");
   Peer*& first = bucket(peer.id.nid);
   peer.next_in_bucket = first;
   first = &peer;

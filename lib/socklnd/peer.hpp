@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one LND knows of one peer: its connections, what waits for one, and when to try again.
+// One peer of an LND: its connections, the messages that wait for one, and the time of the next
+// attempt to connect.
 #pragma once
 
 #include <array>
@@ -16,65 +17,64 @@
 
 namespace plnet::socklnd {
 
-class SockLnd;
+class Peers;
 
-// How many connections of a type there should be.
+// The number of connections of each type that a peer should have.
 struct ConnectionQuota {
   std::uint16_t control = 1;
   std::uint16_t bulk = 1;  // in each direction
 };
 
-// How the attempt under way has ended.
+// The end of the last attempt to connect.
 enum class Outcome : std::uint8_t {
   kNone,
   kOpened,
   kLater,   // refused: a race, a duplicate
   kAtOnce,  // another version, another incarnation
-  kFailed,  // Peer::failure says how
+  kFailed,  // Peer::failure is the cause
 };
 
 struct Peer : ListNode<> {
   Peer();
 
-  // A peer that refuses this often, for whatever reason, while it has a connection of each type
-  // wants no more; else it has failed (ksocknal_connect() of 2.17).
+  // A peer that has a connection of each type and refuses this many more in a row is satisfied; one
+  // without has failed (ksocknal_connect() of 2.17).
   static constexpr unsigned kRefusalsMax = 3;
-  // A search for a source port may not go on for ever; a driver sees all of them in a quarter of
-  // it.
+  // Bounds the search for a source port; a driver tries all ports in a quarter of it.
   static constexpr unsigned kPortSearchesMax = 64;
 
-  SockLnd* lnd = nullptr;
+  Peers* owner = nullptr;
   Peer* next_in_bucket = nullptr;
   lnet::PeerLink* link = nullptr;
   lnet::ProcessId id;
-  bool bound = false;      // link->lnd_peer is this: stays until the core lets go
+  bool bound = false;      // link->lnd_peer is this: kept until the core releases the link
   bool elsewhere = false;  // its home is another shard, which has lanes here
 
   IntrusiveList<Connection, OfPeer> connections;
   std::array<std::uint16_t, kConnectionTypes> open{};  // by type
-  TransmitQueue waiting;                               // for a connection
-  Instant earliest_deadline = Instant::max();          // of messages that have one of their own
+  TransmitQueue waiting;                               // messages without a connection
+  Instant earliest_deadline = Instant::max();          // among the deadlines of its messages
 
   bool initiated = false;  // we want the full set of connections
-  bool satisfied = false;  // and shall get no more
+  bool satisfied = false;  // the peer accepts no more connections
   bool releasing = false;
   bool sweep = false;    // some of its messages were cancelled
-  bool check = false;    // it is time to look for what does not move
-  bool closing = false;  // all connections go; close_cause says why
+  bool check = false;    // its timer has expired: look for stalled connections
+  bool closing = false;  // all open connections are to be closed, with close_cause
   bool notice_alive = false;
   bool notice_lost = false;
-  bool notice_silent = false;  // the last connection was closed since it had no answer
-  bool lanes_changed = false;  // those announced to the core may be others than there are
+  bool notice_silent = false;  // the last connection was closed because it got no answer
+  bool lanes_changed = false;  // the core may know other lanes than there are
   bool was_alive = false;
   bool restarted = false;
   Errc close_cause = Errc::kClosed;
-  std::uint64_t lanes_told = 0;  // the core knows of them; by shard
+  std::uint64_t lanes_told = 0;  // those that the core knows, by shard
 
-  // As told by the first connection; forgotten with the last.
+  // Learnt from the first connection, forgotten with the last.
   std::optional<Protocol> protocol{};
   bool incarnation_known = false;
   std::uint64_t incarnation = 0;
-  std::uint64_t last_incarnation = 0;  // outlives them, to tell a restart
+  std::uint64_t last_incarnation = 0;  // kept after the last connection, to detect a restart
 
   Connection* attempt = nullptr;  // one at a time
   Outcome outcome = Outcome::kNone;
@@ -101,9 +101,17 @@ struct Peer : ListNode<> {
   }
   // The order in which connections are made (ksocknal_connect()); nothing if the quota is met.
   [[nodiscard]] std::optional<ConnectionType> next_type(const ConnectionQuota& quota) const;
+  // The HELLO is of the incarnation and version that this peer is known to have.
+  [[nodiscard]] bool matches(const Hello& hello) const {
+    return incarnation == hello.source_incarnation && protocol == hello.protocol;
+  }
+  void forget_identity() {
+    protocol.reset();
+    incarnation_known = false;
+  }
 };
 
-// NID -> peers: several processes may live behind one NID. Chains through the peers.
+// Finds peers by NID; several processes may have one NID. A hash table, chained through the peers.
 class PeerTable {
  public:
   explicit PeerTable(std::size_t peers_max);
@@ -111,7 +119,7 @@ class PeerTable {
   [[nodiscard]] Peer* find(const lnet::ProcessId& id) const;
   void insert(Peer& peer);
   void erase(Peer& peer);
-  // All processes of a NID. The body may not change the table.
+  // Visits all processes of a NID; the visit may not change the table.
   template <class Visit>
   void for_each(const lnet::Nid& nid, Visit&& visit) const {
     for (Peer* at = bucket(nid); at != nullptr; at = at->next_in_bucket) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the acceptor asks of whoever knows all shards: which interfaces are ours, and to bring a
-// stream whose maker has introduced itself to the home shard of that peer.
+// The acceptor's view of all shards: our interfaces, and the home shards of peers, to which streams
+// go after their HELLO.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace plnet::socklnd {
 
-// A stranger no longer. The home judges races, incarnations and duplicates, and answers.
+// An introduced connection. The home judges races, incarnations and duplicates, and answers.
 struct Arrival {
   DetachedStream stream;
   Hello hello;
-  bool swapped = false;  // its frames come in the other byte order
-  lnet::Nid local;       // the interface of ours that it asked for
-  lnet::ProcessId peer;  // who it is to us: not what it says if its port is not a reserved one
-  ConnectionType type = ConnectionType::kControl;  // as we see it
-  bool proven = true;  // its address is the NID's, or one that the NID has listed
+  bool swapped = false;  // its frames have the other byte order
+  lnet::Nid local;       // the interface of ours that it requested
+  lnet::ProcessId peer;  // from its HELLO; from its address if its port is not a reserved one
+  ConnectionType type = ConnectionType::kControl;  // from our point of view
+  bool proven = true;  // its address is that of the NID, or one that the NID has listed
 };
 
 struct LocalInterface {
@@ -30,21 +30,21 @@ struct LocalInterface {
 
 enum class Room : std::uint8_t {
   kFree,
-  kLater,  // it comes free by itself, or the peer's turn comes: ask again
+  kLater,  // there will be room, or the peer's turn comes: ask again
   kNone,
 };
 
 class PeerHomes {
  public:
   virtual ~PeerHomes() = default;
-  // Nothing unless the NID is exactly one of our TCP interfaces.
+  // Nothing unless the NID is one of our TCP interfaces.
   [[nodiscard]] virtual std::optional<LocalInterface> local(const lnet::Nid& nid) const = 0;
-  // The site lets this peer connect to that interface. All may, unless somebody has rules.
+  // The site lets this peer connect to that interface. Without rules all peers may.
   [[nodiscard]] virtual bool admits(const Arrival& /*arrival*/) { return true; }
-  // Whether hand_over() can take one more now. Comes first, since a stream that has been detached
-  // cannot be closed here any more.
+  // Whether hand_over() can take one more now. Asked before the stream is detached, since a
+  // detached stream cannot be closed here any more.
   [[nodiscard]] virtual Room room_for(const Arrival& arrival) = 0;
-  // Ends in SockLnd::take() on the home shard, from between two of its turns.
+  // Ends in SockLnd::accept() on the home shard, between two of its turns.
   virtual void hand_over(const Arrival& arrival) = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the acceptor's request from a stream, however it is cut.
+// Reads the acceptor's request from a stream that arrives in pieces of any size.
 // lustre-release lnet/lnet/acceptor.c: lnet_acceptor(), lnet_accept().
 #pragma once
 
@@ -21,17 +21,17 @@ class RequestReader {
     kDone,
     kNoRequest,       // begins with a HELLO: answer, then close
     kUnknownVersion,  // answer, then close
-    kLegacy,          // close without a word
-    kUnknownMagic,    // close without a word
+    kLegacy,          // close without an answer
+    kUnknownMagic,    // close without an answer
   };
 
-  // Takes what belongs to the request and returns how much that was: 0 once it has ended.
+  // Takes the bytes of the request and returns their number: 0 once it has ended.
   std::size_t take(std::span<const std::byte> bytes);
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool reading() const { return state_ <= State::kNid; }
   [[nodiscard]] bool empty() const { return buffer_.empty(); }
-  // When it is done.
+  // Only in state kDone.
   [[nodiscard]] lnet::Nid target() const;
 
  private:

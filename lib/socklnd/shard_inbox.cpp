@@ -35,7 +35,7 @@ EnrolledLnd* ShardInbox::lnd(const lnet::Nid& nid) const {
   return found == newest_first.end() ? nullptr : *found;
 }
 
-// Both ends of a lane name it by its place in an LND: words go to the one that gave it that place.
+// Both ends of a lane name it by a slot of an LND: notes go to the LND that has this slot.
 EnrolledLnd* ShardInbox::lnd_of(const Lane& lane) const {
   const auto found = std::ranges::find_if(lnds_, [&](const EnrolledLnd* lnd) {
     return lnd->nid() == lane.arrival.local && lnd->incarnation() == lane.incarnation;
@@ -45,7 +45,7 @@ EnrolledLnd* ShardInbox::lnd_of(const Lane& lane) const {
 
 void ShardInbox::bring(const Arrival& arrival) {
   const bool pushed = arrivals_.push(arrival);
-  PLNET_CHECK(pushed, "who brings a connection has asked for room");
+  PLNET_CHECK(pushed, "the acceptor has asked for room");
   doorbell_->ring();
 }
 
@@ -61,23 +61,23 @@ unsigned ShardInbox::take_arrivals(std::size_t most, std::size_t room) {
       refuse(arrival, Id::kNoRoom);
     } else {
       --room;
-      home->take(arrival);
+      home->accept(arrival);
     }
   }
   return taken;
 }
 
-// The peer hears of it by the end of its connection, and tries again later.
+// The peer's connection ends, and the peer retries later.
 void ShardInbox::refuse(const Arrival& arrival, Id why) {
   counters_.add(why);
   streams_.driver().discard(arrival.stream);
 }
 
-// The interface may not be here yet, or no longer.
+// The interface of a note may not be here yet, or no longer.
 unsigned ShardInbox::hear_of_lanes() {
   if (lanes_ == nullptr) return 0;
   return lanes_->collect([this](const LaneNote& note) {
-    if (EnrolledLnd* const there = lnd_of(*note.lane)) return there->hear(note);
+    if (EnrolledLnd* const there = lnd_of(*note.lane)) return there->on_lane_note(note);
     if (note.word == LaneWord::kTake) refuse(note.lane->arrival, Id::kHomeless);
     lanes_->answer_for_nobody(note);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes to the TCP interfaces of one shard from other shards: connections that the acceptor
-// has let in, and words about lanes. Who polls the shard's sockets empties it first.
+// The inbox of the TCP interfaces of one shard: connections from the acceptor, and notes about
+// lanes from other shards. The poller of the shard's sockets empties it first.
 #pragma once
 
 #include <cstddef>
@@ -27,25 +27,25 @@ class EnrolledLnd;
 
 class ShardInbox {
  public:
-  // `arrivals_max`: connections on their way home. The acceptor turns others away meanwhile, and
-  // they come again.
+  // `arrivals_max`: connections on their way home. The acceptor refuses further ones, and their
+  // peers retry.
   ShardInbox(StreamSwitch& streams, std::size_t arrivals_max)
       : arrivals_(arrivals_max), streams_(streams) {}
 
-  // Before anybody polls.
+  // Called before the first poll.
   void set_doorbell(Doorbell& doorbell) { doorbell_ = &doorbell; }
   // Null: the shard is alone in its CPT.
   void set_lanes(LaneEnd* lanes) { lanes_ = lanes; }
 
-  // The shard of the acceptor.
+  // Called by the shard of the acceptor.
   [[nodiscard]] bool has_room() const { return arrivals_.size() < arrivals_.capacity(); }
   void bring(const Arrival& arrival);
 
-  // The rest is the shard's own. `most` are taken at a time, each some system calls, and no more
-  // than the driver has `room` for.
+  // Called by the shard of the inbox. Takes at most `most` arrivals, since each needs some system
+  // calls, and no more than the driver has `room` for.
   unsigned take_arrivals(std::size_t most, std::size_t room);
   unsigned hear_of_lanes();
-  // Nobody answers any more: what was brought is discarded.
+  // The interfaces have gone: discards all arrivals.
   void discard_all();
   [[nodiscard]] bool empty() const {
     return arrivals_.empty() && (lanes_ == nullptr || lanes_->empty());
@@ -54,8 +54,7 @@ class ShardInbox {
   [[nodiscard]] StreamSwitch& streams() { return streams_; }
   [[nodiscard]] LaneEnd* lanes() const { return lanes_; }
   [[nodiscard]] const std::vector<EnrolledLnd*>& lnds() const { return lnds_; }
-  // Null: no such NI here. Of one that is being replaced there are two for a while: this is the one
-  // that stays.
+  // Null: no such NI here. While an NI is replaced there are two: this is the new one.
   [[nodiscard]] EnrolledLnd* lnd(const lnet::Nid& nid) const;
   [[nodiscard]] CounterView counters() const { return counters_.view(); }
 
@@ -74,7 +73,7 @@ class ShardInbox {
   std::vector<EnrolledLnd*> lnds_;  // a handful, the oldest first
 };
 
-// The LND of one NI on one shard, which the inbox knows for as long as it is there.
+// The LND of one NI on one shard. The inbox knows it from its construction to its destruction.
 class EnrolledLnd final : public SockLnd {
  public:
   EnrolledLnd(const SockLndConfig& config, lnet::LndUpcalls& core, ShardInbox& inbox);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who a stream of this shard belongs to: a driver knows one StreamEvents, a shard has an acceptor
-// and an LND for each of its interfaces.
+// Gives the events of each stream of a shard to its user. A driver knows one StreamEvents; a shard
+// has an acceptor and an LND for each of its interfaces.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace plnet::socklnd {
 
-// StreamEvents, for whoever has been given the stream; `slot` is the name that it chose for it.
+// StreamEvents for the user of a stream; `slot` is the user's name for the stream.
 class StreamUser {
  public:
   virtual std::span<std::byte> destination(std::uint32_t slot) = 0;
@@ -38,15 +38,18 @@ class StreamAccepter {
 
 class StreamSwitch final : public StreamEvents {
  public:
-  // Ids of a driver are small numbers; streams beyond `streams_max` are turned away.
+  // A driver's stream indexes are small numbers; streams from `streams_max` on are refused.
   explicit StreamSwitch(std::size_t streams_max) : entries_(streams_max) {}
 
-  // Start-up only.
+  // Called once, at start-up.
   void set_driver(StreamDriver& driver) { driver_ = &driver; }
   void set_accepter(StreamAccepter& accepter) { accepter_ = &accepter; }
-  [[nodiscard]] StreamDriver& driver() { return *driver_; }
+  [[nodiscard]] StreamDriver& driver() {
+    PLNET_DEBUG_CHECK(driver_ != nullptr, "set_driver() has been called");
+    return *driver_;
+  }
 
-  // False: no room; the stream is nobody's and should be closed.
+  // False: no room. The stream has no user and should be closed.
   [[nodiscard]] bool give(StreamId stream, StreamUser& user, std::uint32_t slot) {
     if (stream.index >= entries_.size()) return false;
     PLNET_CHECK(entries_[stream.index].user == nullptr, "a stream belongs to one user");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages in line, through their own hooks: nothing is allocated.
+// A queue of messages, linked through their own hooks: nothing is allocated.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,16 @@
 
 namespace plnet::socklnd {
 
-// Transmit::lnd_state while it waits for a connection: when it came, in milliseconds, from bit 1
-// on.
+// Transmit::lnd_state of a message that waits for a connection: bit 0 if it is cancelled, from bit
+// 1 on its arrival time in milliseconds.
 inline constexpr std::uintptr_t kCancelled = 1;
-inline constexpr std::uintptr_t kEnded = std::uintptr_t{1} << 63U;  // the rest says how
+inline constexpr std::uintptr_t kEnded = std::uintptr_t{1} << 63U;  // the rest is the outcome
 inline constexpr unsigned kCameShift = 1;
+
+// The arrival time, once it was set.
+[[nodiscard]] inline Instant waits_since(const lnet::Transmit& transmit) {
+  return Instant{std::chrono::milliseconds(transmit.lnd_state >> kCameShift)};
+}
 
 class TransmitQueue {
  public:
@@ -35,8 +40,8 @@ class TransmitQueue {
     if (front != nullptr) first_ = front->lnd_next;
     return front;
   }
-  // Takes out those that `take` says yes to; it may queue them elsewhere. The order of the others
-  // stays. The first `keep` are not asked.
+  // Takes out the messages for which `take` returns true; it may queue them elsewhere. The order of
+  // the others stays. The first `keep` messages stay.
   template <class Take>
   void take_out(unsigned keep, Take&& take) {
     TransmitQueue all = *this;

@@ -65,7 +65,7 @@ unsigned connections_per_peer(const Tunables& tunables, std::uint32_t link_mbps)
 }
 
 Duration reconnect_least(const Tunables& tunables) {
-  // Less than a second would be no pause at all; the kernel refuses to live with that.
+  // Less than a second would be no pause: the kernel takes at least one second, too.
   return std::max<Duration>(std::chrono::seconds(1), whole_seconds(tunables.min_reconnectms));
 }
 

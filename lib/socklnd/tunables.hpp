@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything about TCP networks that a site can set, under the names of the kernel's module
-// parameters, with the defaults of 2.17; and what follows from them.
+// The tunables of TCP networks, under the names of the kernel's module parameters and with the
+// defaults of 2.17, and the values derived from them.
 // Checked against lustre-release v2_17_0 lnet/klnds/socklnd/socklnd_modparams.c,
 // lnet/lnet/acceptor.c.
 #pragma once
@@ -17,8 +17,8 @@
 
 namespace plnet::socklnd {
 
-// X(name, default, least, most, help). Those whose help begins with "ignored" are taken from
-// configurations and change nothing here.
+// X(name, default, least, most, help). Tunables whose help begins with "ignored" are accepted in
+// configurations and have no effect.
 #define PLNET_SOCKLND_TUNABLES(X)                                                              \
   X(accept_port, 988, 1, 65535, "port that we listen on and connect to")                       \
   X(accept_port_bulk, 988, 1, 65535, "port for bulk connections")                              \
@@ -78,11 +78,11 @@ struct TunableInfo {
 [[nodiscard]] Result<void> set_tunable(Tunables& tunables, std::string_view name,
                                        std::int64_t value);
 
-// Whether it may change while there are connections: those that the kernel's module lets root write
-// (0644 in socklnd_modparams.c). Options of sockets are those of connections made afterwards.
+// Whether it may change while there are connections: true of the parameters that root may write in
+// the kernel (0644 in socklnd_modparams.c). Socket options apply to later connections.
 [[nodiscard]] bool changes_live(std::string_view name);
 
-// Who may connect to us. lustre-release lnet/lnet/acceptor.c: accept_type.
+// The connections that are accepted. lustre-release lnet/lnet/acceptor.c: accept_type.
 enum class AcceptPolicy : std::uint8_t { kNone, kSecure, kAll };
 [[nodiscard]] std::optional<AcceptPolicy> parse_accept_policy(std::string_view text);
 
@@ -90,21 +90,22 @@ enum class AcceptPolicy : std::uint8_t { kNone, kSecure, kAll };
 inline constexpr std::uint16_t kReservedPortMin = 512;
 inline constexpr std::uint16_t kReservedPortMax = 1023;
 
-// How long the LND waits for anything to make progress.
+// The LND waits so long for progress of anything.
 [[nodiscard]] Duration lnd_timeout(const Tunables& tunables, Duration lnet_lnd_timeout);
 
-// In each bulk direction. A speed of 0 is unknown. socklnd_modparams.c: ksocklnd_speed2cpp().
+// The connections in each bulk direction. A speed of 0 is unknown. socklnd_modparams.c:
+// ksocklnd_speed2cpp().
 [[nodiscard]] unsigned connections_per_peer(const Tunables& tunables, std::uint32_t link_mbps);
 
 // min_reconnectms and max_reconnectms count in whole seconds, as the kernel's do.
 [[nodiscard]] Duration reconnect_least(const Tunables& tunables);
-// After a failure that followed a wait of `previous`.
+// The wait after a failure that followed a wait of `previous`.
 [[nodiscard]] Duration reconnect_after(const Tunables& tunables, Duration previous);
 
-// For listen(), which holds it to net.core.somaxconn (4096, before Linux 5.4 128); the kernel's LND
-// is not held to that. 127, its default, is what fits an acceptor that serves one after the other.
-// Ours lets in kStrangersMax at once, so left alone it is as much: a site's nodes may all come in
-// the same millisecond, and who finds no place asks again after a second, then two, then four.
+// The backlog of listen(), which net.core.somaxconn limits (4096; 128 before Linux 5.4); the
+// kernel's LND has no such limit. Its default, 127, fits an acceptor that serves one connection
+// after the other. Ours serves kStrangersMax at once, so that is our default: all nodes of a site
+// may connect in the same millisecond, and a refused one retries after 1, 2 and 4 seconds.
 inline constexpr unsigned kStrangersMax = 1024;
 [[nodiscard]] unsigned listen_backlog(const Tunables& tunables);
 

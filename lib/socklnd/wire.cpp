@@ -4,10 +4,11 @@
 #include <bit>
 #include <cstring>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/names/nid64.hpp"
 #include "lib/lnet/wire/header.hpp"
 
-// The layouts are copied to and from the wire as they are; header.hpp refuses to compile on a
+// The layouts are copied to and from the wire unchanged; header.hpp does not compile on a
 // big-endian host.
 
 namespace plnet::socklnd {
@@ -19,6 +20,7 @@ namespace {
 template <class Value>
 Value read(std::span<const std::byte> bytes) {
   Value value{};
+  PLNET_CHECK(bytes.size() >= sizeof value, "the caller has compared the length");
   std::memcpy(&value, bytes.data(), sizeof value);
   return value;
 }
@@ -213,7 +215,7 @@ std::optional<ConnectionType> inverted(std::int32_t type) {
 Result<ZeroCopyAck> acknowledgement_in(const Frame& frame, Protocol protocol) {
   using Kind = ZeroCopyAck::Kind;
   const std::uint64_t second = frame.cookies[1];
-  // In an LNet message the first one is a request.
+  // In an LNet message the first cookie is a request.
   const std::uint64_t first = frame.type == kFrameNoop ? frame.cookies[0] : 0;
   if (second == 0) return ZeroCopyAck{};
   if (second == kKeepaliveCookie && protocol != Protocol::kV2) {

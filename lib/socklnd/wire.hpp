@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that socklnd puts on a TCP stream besides LNet's own headers: the acceptor's request,
-// HELLO in its four versions, the header in front of each message.
+// The wire format of socklnd, except LNet's own headers: the acceptor's request, HELLO in its four
+// versions, the header in front of each message.
 // Checked against lustre-release v2_17_0 lnet/include/uapi/linux/lnet/lnet-idl.h (struct
 // lnet_acceptor_connreq and _v2), lnet/include/uapi/linux/lnet/socklnd.h and
 // lnet/include/lnet/socklnd.h (struct ksock_hello_msg_nid4, ksock_hello_msg, ksock_msg_hdr),
 // lnet/klnds/socklnd/socklnd_proto.c.
 //
-// A sender uses its own byte order; the receiver sees from the magic whether to swap. We send
-// little-endian, always: the V2/V3 receive routine of 2.15 to 2.17 forgets to swap the two NIDs.
-// Ours swaps them, as 2.12 to 2.14 do.
+// A sender uses its own byte order; the magic tells the receiver whether to swap. We always send
+// little-endian: the V2/V3 receive routine of 2.15 to 2.17 forgets to swap the two NIDs. Ours swaps
+// them, as 2.12 to 2.14 do.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ inline constexpr std::uint32_t kAcceptorVersion2 = 2;
 
 enum class Protocol : std::uint8_t { kV1 = 1, kV2 = 2, kV3 = 3, kV4 = 4 };
 
-// As the side sees it that stores it; the HELLO carries the sender's view.
+// From the point of view of the side that stores it; a HELLO has the sender's point of view.
 enum class ConnectionType : std::int32_t {
   kNone = -1,  // in a HELLO: refused
   kAny = 0,
@@ -61,7 +61,7 @@ struct AcceptorRequestV2Wire {
 static_assert(sizeof(AcceptorRequestV2Wire) == 28 && offsetof(AcceptorRequestV2Wire, version) == 4);
 static_assert(offsetof(AcceptorRequestV2Wire, nid) == 8);
 
-// V2 and V3.
+// The HELLO of V2 and V3.
 struct HelloNid4Wire {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
@@ -104,7 +104,7 @@ static_assert(offsetof(HelloV4Wire, source_incarnation) == 56);
 static_assert(offsetof(HelloV4Wire, destination_incarnation) == 64);
 static_assert(offsetof(HelloV4Wire, type) == 72 && offsetof(HelloV4Wire, addresses) == 76);
 
-// Little-endian whoever sends it: an LNet header with magic and version in its first eight bytes.
+// Little-endian from all senders: an LNet header with magic and version in its first eight bytes.
 struct HelloV1Wire {
   std::uint32_t magic = 0;
   std::uint16_t version_major = 0;
@@ -150,29 +150,28 @@ inline constexpr std::uint32_t kHelloAddressesMax = 16;
 
 enum class MagicKind : std::uint8_t {
   kAcceptor,
-  kHello,   // no request at all: gets the answer below
-  kLegacy,  // V1, only ever little-endian
+  kHello,   // no request: answered as below
+  kLegacy,  // V1, always little-endian
   kUnknown,
 };
 struct Magic {
   MagicKind kind = MagicKind::kUnknown;
   bool swapped = false;  // the sender's byte order is not ours
 };
-// Of the first four bytes of a stream, or of a HELLO.
+// Decodes the first four bytes of a stream, or of a HELLO.
 [[nodiscard]] Magic decode_magic(std::span<const std::byte, 4> bytes);
 
-// How long a request of this version is; nothing if we do not know the version.
+// The length of a request of this version; nothing: an unknown version.
 [[nodiscard]] std::optional<std::size_t> acceptor_request_bytes(
     std::span<const std::byte, kAcceptorPrefixBytes> prefix, bool swapped);
 
-// The NID that somebody wants to talk to. kMalformed: too few bytes; kVersion; kProtocol: another
-// magic.
+// The NID that a peer requests. kMalformed: too few bytes; kVersion; kProtocol: another magic.
 [[nodiscard]] Result<lnet::Nid> decode_acceptor_request(std::span<const std::byte> bytes);
 
 // Returns the length: version 1 if the NID fits into it.
 std::size_t encode_acceptor_request(const lnet::Nid& target,
                                     std::span<std::byte, kAcceptorV2Bytes> out);
-// What somebody gets whose request we do not understand, before we close: "my version is 1".
+// The answer to an unknown request, before its connection is closed: our version is 1.
 void encode_acceptor_answer(std::span<std::byte, kAcceptorV1Bytes> out);
 
 // --- HELLO ---
@@ -180,13 +179,13 @@ void encode_acceptor_answer(std::span<std::byte, kAcceptorV1Bytes> out);
 struct Hello {
   Protocol protocol = Protocol::kV3;
   lnet::Nid source;
-  lnet::Nid destination;  // not verified by anybody
+  lnet::Nid destination;  // no receiver verifies it
   std::uint32_t source_pid = lnet::kLustrePid;
   std::uint32_t destination_pid = 0;
   std::uint64_t source_incarnation = 0;
   std::uint64_t destination_incarnation = 0;
   std::int32_t type = 0;        // as received: may be anything
-  std::uint32_t addresses = 0;  // that follow; V4 says 0 and nobody looks
+  std::uint32_t addresses = 0;  // the number that follows; 0 and unused in V4
 
   friend bool operator==(const Hello&, const Hello&) = default;
 };
@@ -198,7 +197,7 @@ struct HelloPrefix {
 };
 [[nodiscard]] HelloPrefix decode_hello_prefix(std::span<const std::byte, kHelloPrefixBytes> bytes);
 
-// Without the list of addresses.
+// The length without the list of addresses.
 [[nodiscard]] constexpr std::size_t hello_bytes(Protocol protocol) {
   switch (protocol) {
     case Protocol::kV1: return kHelloV1Bytes;
@@ -208,16 +207,16 @@ struct HelloPrefix {
 }
 // The fixed part. kMalformed: too few bytes; kVersion; kProtocol: another magic.
 [[nodiscard]] Result<Hello> decode_hello(std::span<const std::byte> bytes);
-// A message of V1 that begins like a HELLO is one. At least kHelloV1Bytes.
+// Whether a message of V1 that begins like a HELLO is one. Needs kHelloV1Bytes.
 [[nodiscard]] bool is_v1_hello(std::span<const std::byte> bytes);
-// The list of addresses behind the fixed part of V1, V2 and V3: nothing may be 0.
+// Whether the addresses behind the fixed part of V1, V2 and V3 are valid: none may be 0.
 [[nodiscard]] bool addresses_are_valid(std::span<const std::byte> list);
 
 // Returns the length. V1 is never sent. kNotSupported, and nothing written, if a NID does not fit.
 [[nodiscard]] Result<std::size_t> encode_hello(const Hello& hello,
                                                std::span<std::byte, kHelloV4Bytes> out);
 
-// What the other end of a connection calls it. Nothing for a type that has no other end.
+// The type from the point of view of the other end. Nothing for a type that has no other end.
 [[nodiscard]] std::optional<ConnectionType> inverted(std::int32_t type);
 
 // --- Messages ---
@@ -228,12 +227,12 @@ inline constexpr std::uint32_t kFrameLnet = 0xc1;
 struct Frame {
   std::uint32_t type = kFrameNoop;  // as received: may be anything
   std::uint32_t checksum = 0;       // 0: none
-  // [0]: of an LNet message, the cookie under which it wants to be acknowledged. [1]: acknowledges.
+  // [0]: the cookie under which an LNet message is to be acknowledged. [1]: acknowledges a message.
   std::array<std::uint64_t, 2> cookies{};
 
   friend bool operator==(const Frame&, const Frame&) = default;
 };
-// Inline: one for each message.
+// Inline, since each message has one.
 [[nodiscard]] inline Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes,
                                         bool swapped) {
   FrameWire wire;
@@ -249,7 +248,7 @@ inline void encode_frame(const Frame& frame, std::span<std::byte, kFrameBytes> o
   const FrameWire wire{frame.type, frame.checksum, {frame.cookies[0], frame.cookies[1]}};
   std::memcpy(out.data(), &wire, sizeof wire);
 }
-// Into a frame that was encoded with none.
+// The frame was encoded with checksum 0.
 inline void set_frame_checksum(std::uint32_t checksum, std::span<std::byte, kFrameBytes> frame) {
   std::memcpy(frame.data() + offsetof(FrameWire, checksum), &checksum, sizeof checksum);
 }
@@ -262,7 +261,7 @@ inline void set_frame_checksum(std::uint32_t checksum, std::span<std::byte, kFra
 inline constexpr std::uint64_t kKeepaliveCookie = 1;
 inline constexpr std::uint64_t kFirstCookie = 2;
 
-// What a frame acknowledges.
+// The cookies that a frame acknowledges.
 struct ZeroCopyAck {
   enum class Kind : std::uint8_t { kNothing, kKeepalive, kPair, kRange };
   Kind kind = Kind::kNothing;

@@ -83,7 +83,7 @@ unsigned TcpNode::poll(Instant now) {
   unsigned work = driver_->poll(now);
   work += acceptor_->flush(now);
   for (const socklnd::Arrival& arrival : std::exchange(arrivals_, {})) {
-    lnd_->take(arrival);
+    lnd_->accept(arrival);
     ++work;
   }
   work += node_->shard(0).poll(now);

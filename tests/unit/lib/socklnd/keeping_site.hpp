@@ -202,7 +202,7 @@ class KeepingSite : public testing::Test {
     Arrival arrival{
         .local = is_near ? near_nid : far_nid, .peer = {is_near ? sender : hop}, .type = type};
     arrival.hello = {.protocol = protocol, .source = arrival.peer.nid, .source_incarnation = 7};
-    lnd.take(arrival);
+    lnd.accept(arrival);
     flush();
     const auto index = static_cast<std::uint32_t>(driver.streams.size() - 1);
     EXPECT_EQ(driver.at(index).written.size(), hello_bytes(protocol));

@@ -229,12 +229,12 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
       unsigned work = 0;
       SockLnd& lnd = *node.lnds_[index];
       for (const Arrival& arrival : std::exchange(node.arrivals_[index], {})) {
-        lnd.take(arrival);
+        lnd.accept(arrival);
         ++work;
       }
       if (LaneEnd* const lanes = node.exchange_.end(index)) {
         work += lanes->collect([&](const LaneNote& note) {
-          if (!node.gone || index == 0) return lnd.hear(note);
+          if (!node.gone || index == 0) return lnd.on_lane_note(note);
           if (note.word == LaneWord::kTake) driver->discard(note.lane->arrival.stream);
           lanes->answer_for_nobody(note);
         });

@@ -27,7 +27,7 @@ class LaneWords : public ::testing::Test {
   void turn() {
     for (const unsigned shard : {0U, 1U}) {
       ScriptedLnd& side = shard == 0 ? home : other;
-      exchange.end(shard)->collect([&](const LaneNote& note) { side.lnd->hear(note); });
+      exchange.end(shard)->collect([&](const LaneNote& note) { side.lnd->on_lane_note(note); });
       side.turn();
       side.driver.report_closed();
     }
@@ -51,7 +51,7 @@ class LaneWords : public ::testing::Test {
   void arrive(ConnectionType type) {
     Arrival arrival{.local = home.ours, .peer = {home.peer}, .type = type};
     arrival.hello = {.source = home.peer, .source_incarnation = 7};
-    home.lnd->take(arrival);
+    home.lnd->accept(arrival);
     turn();
     turn();
   }

@@ -14,7 +14,7 @@ using Id = SockLndCounters::Id;
 TEST(SocklndInterface, AConnectionThatCannotBeAdoptedIsDiscarded) {
   ScriptedLnd node({});
   node.driver.refuse_adopt = Errc::kNoMemory;
-  node.lnd->take({.local = node.ours, .peer = {node.peer}});
+  node.lnd->accept({.local = node.ours, .peer = {node.peer}});
   node.turn();
   EXPECT_EQ(node.lnd->count(Id::kRefusedAdopt), 1U);
   EXPECT_EQ(node.driver.discarded, 1U);

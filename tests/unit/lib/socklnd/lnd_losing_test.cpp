@@ -13,7 +13,7 @@ class Losing : public KeepingSite {
   std::uint32_t arrive_as(std::uint32_t pid) {
     Arrival arrival{.local = near_nid, .peer = {sender, pid}, .type = ConnectionType::kAny};
     arrival.hello = {.protocol = Protocol::kV3, .source = sender, .source_incarnation = 7};
-    near->take(arrival);
+    near->accept(arrival);
     flush();
     return static_cast<std::uint32_t>(driver.streams.size() - 1);
   }

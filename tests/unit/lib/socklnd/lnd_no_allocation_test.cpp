@@ -104,7 +104,7 @@ class SocklndNoAllocation : public testing::Test {
   std::uint32_t arrive(ConnectionType type, Protocol protocol) {
     Arrival arrival{.local = ours, .peer = {peer}, .type = type};
     arrival.hello = {.protocol = protocol, .source = peer, .source_incarnation = 7};
-    lnd->take(arrival);
+    lnd->accept(arrival);
     turn();
     return static_cast<std::uint32_t>(driver.streams.size() - 1);
   }

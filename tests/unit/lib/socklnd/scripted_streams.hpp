@@ -290,7 +290,7 @@ class ScriptedLnd {
   std::uint32_t arrive(ConnectionType type) {
     Arrival arrival{.local = ours, .peer = {peer}, .type = type};
     arrival.hello = {.protocol = protocol, .source = peer, .source_incarnation = 7};
-    lnd->take(arrival);
+    lnd->accept(arrival);
     turn();
     const auto index = static_cast<std::uint32_t>(driver.streams.size() - 1);
     EXPECT_EQ(driver.at(index).written.size(), hello_bytes(protocol));

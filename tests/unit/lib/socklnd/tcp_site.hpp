@@ -177,7 +177,7 @@ class TcpNode final : public PeerHomes {
       unsigned work = 0;
       if (lnd != nullptr) {
         for (const Arrival& arrival : std::exchange(node.arrivals_, {})) {
-          lnd->take(arrival);
+          lnd->accept(arrival);
           ++work;
         }
       }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told to people.
-#include <algorithm>
+#include "lib/socklnd/facts.hpp"
 
-#include "lib/socklnd/lnd.hpp"
+#include <algorithm>
 
 namespace plnet::socklnd {
 namespace {
@@ -28,18 +27,7 @@ PeerState state_of(const Peer& peer, Instant now) {
 
 }  // namespace
 
-std::uint32_t SockLnd::connection_slots() const {
-  return static_cast<std::uint32_t>(connections_.capacity());
-}
-
-std::uint32_t SockLnd::peer_slots() const {
-  return static_cast<std::uint32_t>(peers_.capacity());
-}
-
-std::optional<ConnectionFacts> SockLnd::connection_facts(std::uint32_t slot, Instant now) const {
-  if (!connections_.is_lent(slot)) return std::nullopt;
-  const Connection& connection = connections_.at(slot);
-  if (connection.away) return std::nullopt;  // told where it is
+ConnectionFacts facts_of(const Connection& connection, Instant now) {
   ConnectionFacts facts{.peer = connection.peer->id,
                         .stream = connection.stream,
                         .type = connection.type,
@@ -60,10 +48,7 @@ std::optional<ConnectionFacts> SockLnd::connection_facts(std::uint32_t slot, Ins
   return facts;
 }
 
-std::optional<PeerFacts> SockLnd::peer_facts(std::uint32_t slot, Instant now) {
-  if (!peers_.is_lent(slot)) return std::nullopt;
-  Peer& peer = peers_.at(slot);
-  if (peer.elsewhere) return std::nullopt;  // its home tells
+PeerFacts facts_of(Peer& peer, const ConnectionQuota& quota, Instant now) {
   PeerFacts facts{.id = peer.id,
                   .state = state_of(peer, now),
                   .references = 1U + (peer.bound ? 1U : 0U),
@@ -76,7 +61,7 @@ std::optional<PeerFacts> SockLnd::peer_facts(std::uint32_t slot, Instant now) {
                   .retry_in = peer.retry_at > now ? peer.retry_at - now : Duration{},
                   .since_heard = time_since(peer.heard, now)};
   if (!peer.is_userspace())
-    facts.wanted = static_cast<std::uint16_t>(quota_.control + 2 * quota_.bulk);
+    facts.wanted = static_cast<std::uint16_t>(quota.control + 2 * quota.bulk);
   peer.connections.for_each([&facts](const Connection& connection) {
     ++facts.references;
     facts.messages_queued += length_of(connection.queue);
