@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the LNDs of one interface, each with a receive context on a shard of its own, tell one
-// another: a HELLO that came to another context than that of the peer's home, and peers that send
-// to the wrong one. A bounded ring from each to each other. Cold: a few letters for each handshake.
+// Letters between the LNDs of one interface, each with a receive context on its own shard: a HELLO
+// that arrived at another context than that of the peer's home, and peers that send to the wrong
+// context. A bounded ring from each to each other. Cold: a few letters for each handshake.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ struct Letter {
   enum class Matter : std::uint8_t {
     kHelloRequest,
     kHelloResponse,
-    kMisdirected,  // it does not know where its home is: tell it
+    kMisdirected,  // the peer does not know its home: send it a HELLO
   };
 
   std::uint64_t nid64 = 0;  // the peer
   Matter matter = Matter::kMisdirected;
-  Hello hello;  // of kHello…
+  Hello hello;  // in kHelloRequest and kHelloResponse
 };
 
-// One context's end. All of it is its shard's.
+// The end of one context. Only its shard calls it.
 class ContextEnd {
  public:
   [[nodiscard]] std::uint8_t context() const { return context_; }
@@ -35,8 +35,8 @@ class ContextEnd {
   // False: there is no room now.
   [[nodiscard]] bool post(std::uint8_t to, const Letter& letter);
 
-  // What the others have written, at most `most` of each; `hear(letter)` says whether it was taken
-  // up. One that was not is offered again first. Returns how many were.
+  // Passes letters of the others to `hear`, at most `most` of each. `hear(letter)` returns false if
+  // the letter has to wait: it is passed again first. Returns the number of letters handled.
   template <class Hear>
   unsigned collect(unsigned most, Hear&& hear) {
     unsigned count = 0;
@@ -56,7 +56,7 @@ class ContextEnd {
   using Ring = SpscRing<Letter>;
   struct Inward {
     Ring* ring = nullptr;
-    Letter first;  // taken out, not taken up
+    Letter first;  // taken out of the ring, not handled yet
     bool waits = false;
   };
   struct Outward {
@@ -73,14 +73,15 @@ class ContextEnd {
 
 class ContextMail {
  public:
-  static constexpr std::size_t kLettersMax = 256;  // on each way; more wait in receive buffers
+  static constexpr std::size_t kLettersMax = 256;  // in each ring; more wait in receive buffers
 
-  // Allocates everything. The LNDs that have its ends go before it.
+  // Allocates all rings. Outlives the LNDs that use its ends.
   explicit ContextMail(std::size_t contexts, std::size_t letters_max = kLettersMax);
   ContextMail(const ContextMail&) = delete;
   ContextMail& operator=(const ContextMail&) = delete;
 
-  // Of the shard that has this context. Before anybody writes; null: it never sleeps.
+  // Sets the doorbell of the shard that has this context, before the first letter. Null: the shard
+  // never sleeps.
   void set_doorbell(std::uint8_t context, Doorbell* doorbell);
   [[nodiscard]] ContextEnd& end(std::uint8_t context) { return *ends_[context]; }
 

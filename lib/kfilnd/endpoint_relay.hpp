@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An endpoint is made with whom it tells, an LND with the endpoint that it uses: this stands
-// between them, so that each can be made after the other.
+// An endpoint needs the receiver of its events, an LND needs its endpoint: the relay between them
+// lets the endpoint be made first.
 #pragma once
 
 #include "lib/base/check.hpp"
@@ -13,7 +13,7 @@ class EndpointRelay final : public EndpointEvents {
   void attach(EndpointEvents& user) { user_ = &user; }
 
   void on_completions(std::span<const FabricCompletion> burst) override {
-    PLNET_CHECK(user_ != nullptr, "an endpoint is polled before anybody uses it");
+    PLNET_CHECK(user_ != nullptr, "an endpoint is polled after attach()");
     user_->on_completions(burst);
   }
   void on_link(bool usable, std::uint64_t nic_address) override {

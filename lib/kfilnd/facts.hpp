@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of an interface and its peers, by value: for reports on other threads.
+// The state of an interface and of its peers, by value: for reports on other threads.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace plnet::kfilnd {
 
-// `lnetctl net show -v` of a kfi network: what its "lnd tunables" say, under those names.
+// The "lnd tunables" that `lnetctl net show -v` prints of a kfi network, under those names.
 struct InterfaceFacts {
   std::int64_t prov_major_version = 0;
   std::int64_t prov_minor_version = 0;
@@ -32,5 +32,6 @@ struct PeerFacts {
   std::uint32_t transactions = 0;
   Duration silent{};
 };
+[[nodiscard]] PeerFacts facts_of(const Peer& peer, Instant now);
 
 }  // namespace plnet::kfilnd

@@ -11,15 +11,15 @@
 
 namespace plnet::kfilnd {
 
-// For KfiLndConfig::first_session_key, from what differs between all lives of all nodes, if only by
-// a little: the time of their start. Mixed, so that a life that soon follows another is far away,
-// and since the lower half alone goes into tags: where two cables are swapped, tags are all that
-// keeps a peer from the buffer of another node.
+// KfiLndConfig::first_session_key, from the start time of the node, which differs between all lives
+// of all nodes. Mixed, so that two lives in quick succession have distant keys, and since only the
+// lower half is a part of tags: if two cables are swapped, only tags keep a peer from the buffer of
+// another node.
 [[nodiscard]] constexpr std::uint32_t first_session_key_of(std::uint64_t life) {
   return static_cast<std::uint32_t>(SplitMix64(life).next()) | 1U;
 }
 
-// First in, first out: a key that has come back rests as long as possible.
+// First in, first out: a returned key rests as long as possible.
 class KeyAllocator {
  public:
   KeyAllocator() : keys_(std::make_unique<std::uint16_t[]>(kKeys)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one kfilnd has counted.
+// The counters of one kfi LND.
 #pragma once
 
 #include "lib/base/counters.hpp"

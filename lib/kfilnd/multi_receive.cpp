@@ -19,6 +19,8 @@ MultiReceive::MultiReceive(EndpointDriver& driver, const ArenaTable& arenas, con
 }
 
 void MultiReceive::post(Buffer& buffer) {
+  PLNET_CHECK(!buffer.posted && buffer.holders == 0 && missing_ > 0,
+              "only an unused buffer is posted");
   if (driver_.post_multi_receive(
           buffer.memory, cookie_of(static_cast<std::uint32_t>(&buffer - buffers_.data())))) {
     buffer.posted = true;
@@ -40,6 +42,7 @@ unsigned MultiReceive::post_missing() {
 
 std::span<const std::byte> MultiReceive::message(std::uint32_t index, std::uint32_t offset,
                                                  std::uint32_t length) const {
+  PLNET_CHECK(index < count_, "knows() has looked at the cookie");
   const Fragment& memory = buffers_[index].memory;
   if (offset > memory.length || length > memory.length - offset) return {};
   return arenas_.bytes({{memory.at.arena, memory.at.offset + offset}, length});
@@ -55,7 +58,7 @@ void MultiReceive::let_go(std::uint32_t index) {
 
 void MultiReceive::unlinked(std::uint32_t index) {
   Buffer& buffer = buffers_[index];
-  PLNET_CHECK(buffer.posted, "the NIC lets go of what it has");
+  PLNET_CHECK(buffer.posted, "the NIC returns a buffer that it has");
   buffer.posted = false;
   --posted_;
   if (buffer.holders > 0) return;

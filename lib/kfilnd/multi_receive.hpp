@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The buffers that untagged messages land in. A buffer is posted again when the NIC has let go of
-// it and nobody looks at a message in it any more.
+// The buffers for untagged messages. A buffer is posted again when the NIC has returned it and no
+// message in it is in use.
 #pragma once
 
 #include <array>
@@ -20,21 +20,21 @@ class MultiReceive {
   MultiReceive(EndpointDriver& driver, const ArenaTable& arenas, const Fragment& memory,
                std::size_t count);
 
-  // The first posting, and whatever the driver has refused since. Returns how many were posted.
+  // Posts all buffers at first, later those that the driver has refused. Returns their number.
   unsigned post_missing();
-  // No more is posted.
+  // No buffer is posted any more.
   void stop() { stopped_ = true; }
 
-  // What the driver calls a buffer.
+  // The driver's name for a buffer.
   [[nodiscard]] static constexpr std::uint64_t cookie_of(std::uint32_t index) { return index; }
   [[nodiscard]] bool knows(std::uint64_t cookie) const { return cookie < count_; }
-  // The bytes of a message. Empty if the driver speaks of bytes outside the buffer.
+  // The bytes of a message. Empty if the driver names bytes outside the buffer.
   [[nodiscard]] std::span<const std::byte> message(std::uint32_t index, std::uint32_t offset,
                                                    std::uint32_t length) const;
-  // A message in the buffer is being looked at, or no longer.
+  // A message in the buffer is in use, or no longer.
   void hold(std::uint32_t index) { ++buffers_[index].holders; }
   void let_go(std::uint32_t index);
-  // The NIC is done with it.
+  // The NIC has returned the buffer.
   void unlinked(std::uint32_t index);
 
   [[nodiscard]] unsigned posted() const { return posted_; }    // with the NIC

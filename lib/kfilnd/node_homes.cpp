@@ -24,7 +24,7 @@ Result<std::uint8_t> NodeHomes::home_of(const lnet::Nid& peer) {
     return context_of(ni_.shards,
                       lnet::lane_shard(ni_.shards, known->home, known->number, shared.shards));
   }
-  // Its home judges again, and counts; nobody has to ask the coordinator for a place first.
+  // The home judges again, and counts; a refused peer needs no record from the coordinator.
   if (lnet::refuses_owner(shared, shard_, {peer, ni_.nid}))
     return std::unexpected(Errc::kNotPermitted);
   const auto refused = std::ranges::find_if(
@@ -38,6 +38,7 @@ Result<std::uint8_t> NodeHomes::home_of(const lnet::Nid& peer) {
 }
 
 void NodeHomes::ask(const lnet::Nid& peer) {
+  PLNET_CHECK(!question_.under_way, "one question at a time");
   question_.peer = peer;
   question_.answered = false;
   question_.under_way = true;
@@ -55,7 +56,7 @@ bool NodeHomes::Question::run(lnet::Shard& shard) {
   return true;
 }
 
-// The coordinator's shard.
+// Runs on the coordinator's shard.
 Result<void> NodeHomes::make_peer(const lnet::Nid& peer) {
   lnet::Coordinator& coordinator = node_.coordinator();
   if (coordinator.local().ni(ni_.nid) != &ni_) return std::unexpected(Errc::kShutdown);
@@ -66,8 +67,8 @@ Result<void> NodeHomes::make_peer(const lnet::Nid& peer) {
   return {};
 }
 
-// Too many strangers this second, or no room before somebody has gone: that is not refused for
-// good, and is asked for again.
+// Too many strangers in this second, or no room now, is no final refusal: the question is asked
+// again.
 void NodeHomes::note_answer() {
   question_.under_way = false;
   if (question_.answer) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the peers of a node live, for the kfi LNDs of one of its interfaces: its peer directory
-// says, and the coordinator makes peers of strangers.
+// The homes of the peers of a node, for the kfi LNDs of one of its interfaces: taken from the peer
+// directory. The coordinator makes records for strangers.
 #pragma once
 
 #include <array>
@@ -11,24 +11,24 @@
 
 namespace plnet::kfilnd {
 
-// The receive context of a shard is its place among those that serve the interface.
+// The receive context of a shard is its rank among the shards that serve the interface.
 [[nodiscard]] std::uint8_t context_of(const lnet::ShardSet& serving, lnet::ShardId shard);
 
-// One for each shard that serves the interface, and that shard's. One stranger at a time is asked
-// for, so that those who write to us cannot keep the coordinator busy.
+// Each shard that serves the interface has one. It asks for one stranger at a time, so that
+// strangers cannot keep the coordinator busy.
 class NodeHomes final : public PeerHomes {
  public:
   // The node outlives it, the interface is not removed from the shard before.
   NodeHomes(lnet::Node& node, lnet::ShardId shard, const lnet::Ni& ni);
 
-  // kInvalid: nobody can have this NID; kNoMemory: there is no room for more peers; kNotPermitted:
-  // a rule of access forbids it; kShutdown: the interface goes.
+  // kInvalid: no node can have this NID; kNoMemory: there is no room for more peers; kNotPermitted:
+  // an access rule forbids it; kShutdown: the interface is being removed.
   [[nodiscard]] Result<std::uint8_t> home_of(const lnet::Nid& peer) override;
-  // Nothing is being asked: it may go.
+  // No question is under way: the object may be destroyed.
   [[nodiscard]] bool idle() const { return !question_.under_way; }
 
  private:
-  // To the coordinator's shard and back.
+  // A call to the coordinator's shard and back.
   struct Question final : lnet::Call {
     explicit Question(NodeHomes& asking) : homes(asking) {}
     [[nodiscard]] bool run(lnet::Shard& shard) override;
@@ -42,7 +42,7 @@ class NodeHomes final : public PeerHomes {
   struct Refusal {
     lnet::Nid peer;
     Errc cause = Errc::kInvalid;
-    bool waits = false;  // whoever asked has not heard of it
+    bool waits = false;  // not reported yet
   };
 
   void ask(const lnet::Nid& peer);
@@ -53,7 +53,7 @@ class NodeHomes final : public PeerHomes {
   const lnet::ShardId shard_;
   const lnet::Ni& ni_;
   Question question_;
-  // More are asked again.
+  // If more are refused, their peers are asked about again.
   std::array<Refusal, 8> refusals_{};
   std::size_t next_refusal_ = 0;
 };

@@ -5,9 +5,10 @@ namespace plnet::kfilnd {
 
 namespace {
 
-// The fabric says that nobody is there, or that nobody there listens on our VNI. A peer whose NIC
-// refuses one message or one tag (kRefused) is there: lustre-release kfilnd_peer_tn_failed() takes
-// only EHOSTUNREACH and ENOTCONN for its end. kReset is a driver's word for another life.
+// The fabric reports an absent node, or a node without a process on our VNI. A peer whose NIC
+// refuses one message or one tag (kRefused) is present: lustre-release kfilnd_peer_tn_failed()
+// takes only EHOSTUNREACH and ENOTCONN for its end. A driver reports another life of the peer as
+// kReset.
 bool says_unreachable(Errc cause) {
   return cause == Errc::kNoRoute || cause == Errc::kClosed || cause == Errc::kReset;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one LND knows of one peer: where it listens, by which keys it and we name things, and
-// whether it may be sent to. lustre-release lnet/klnds/kfilnd/kfilnd_peer.c.
+// One peer of an LND: its address, the session keys of both sides, and whether messages may be sent
+// to it. lustre-release lnet/klnds/kfilnd/kfilnd_peer.c.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ namespace plnet::kfilnd {
 enum class PeerState : std::uint8_t {
   kNew = 1,
   kUpToDate = 2,
-  kStale = 3,  // something has failed: still sent to, and greeted again
-  kDown = 4,   // the fabric says that it is not there
+  kStale = 3,  // a transaction has failed: still sent to, and greeted again
+  kDown = 4,   // absent, says the fabric
   kWaitResponse = 5,
 };
 [[nodiscard]] std::string_view name_of(PeerState state);
 
 enum class HelloState : std::uint8_t {
   kNone,
-  kInit,     // it is about to go, or waits for others to end
-  kSending,  // until it is answered or has failed
+  kInit,     // waits until fewer HELLOs are under way
+  kSending,  // until the peer answers or the HELLO fails
 };
 
 struct ForStamp;
@@ -42,10 +42,10 @@ struct Peer : ListNode<ForStamp>, ListNode<ForGreeting> {
 
   PeerState state = PeerState::kNew;
   HelloState hello_state = HelloState::kNone;
-  const Transaction* hello = nullptr;  // the last HELLO that was sent; names it, no more
+  const Transaction* hello = nullptr;  // the last HELLO that was sent; only compared
   bool greeted_in_vain = false;        // nothing was heard of it since a HELLO failed
-  bool removed = false;                // from the cache; transactions finish on it
-  bool guest = false;  // it has its home on another receive context of the interface
+  bool removed = false;                // from the cache; its transactions still end
+  bool guest = false;                  // its home is another receive context of the interface
   std::uint8_t rx_base = 0;
   std::uint16_t version = 0;  // 0: nothing negotiated yet
   std::uint32_t local_session_key = 0;
@@ -56,33 +56,39 @@ struct Peer : ListNode<ForStamp>, ListNode<ForGreeting> {
   Instant hello_at{};
   IntrusiveList<Transaction, ForTurn> throttled;  // until a handshake ends
 
-  // Whether messages may go to it, or wait.
+  // Messages may be sent to it; otherwise they wait.
   [[nodiscard]] bool is_usable() const {
     return state == PeerState::kUpToDate || state == PeerState::kStale;
   }
-  // There were too many HELLOs under way.
+  // Its HELLO waits until fewer are under way.
   [[nodiscard]] bool waits_for_greeting() const { return ListNode<ForGreeting>::linked(); }
   void stop_waiting_for_greeting() {
     if (waits_for_greeting()) ListNode<ForGreeting>::unlink();
   }
-  // Whether a HELLO has to go first. `proactive` also when nothing was heard for long; that is for
-  // the path of what we send.
+  // A HELLO has to be sent first. `proactive`: also after a long silence, which only messages that
+  // we send ask for.
   [[nodiscard]] bool needs_hello(Instant now, Duration timeout, bool proactive) const;
   [[nodiscard]] Target untagged_target() const { return {address, rx_base}; }
-  // What we may say to it: before a HELLO has come, the newest.
+  // The version of messages to it: before a HELLO has come, the newest.
   [[nodiscard]] std::uint16_t spoken_version() const {
     return version == 0 ? kVersionMax : version;
   }
+  // The HELLO is of another life of the peer. Its keys count up, one for each record that it makes:
+  // a few more, and it has only made another record of us.
+  [[nodiscard]] bool has_restarted(const Hello& received) const {
+    return version != 0 && received.session_key - remote_session_key > kForgottenMax;
+  }
+  static constexpr std::uint32_t kForgottenMax = 1U << 16U;
 };
 
-// What a failed transaction does to a peer.
+// The effect of a failed transaction on its peer.
 enum class PeerFate : std::uint8_t {
   kStays,
   kLost,    // stays, and has become DOWN
-  kDelete,  // silent for long, or its tags are not ours to use again
+  kDelete,  // it was silent for long, or its tags must not be used again
 };
-// A tagged buffer of ours may be known to the peer and is open no more: then it must be deleted,
-// for a new object has a new session key and a late operation finds no tag.
+// `tag_exposed`: the peer may know the tag of a buffer of ours that is not laid open any more. Then
+// its record is deleted: the next one has another session key, and a late operation finds no tag.
 [[nodiscard]] PeerFate transaction_failed(Peer& peer, Errc cause, bool tag_exposed, Instant now,
                                           Duration timeout);
 

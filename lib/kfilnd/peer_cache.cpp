@@ -11,7 +11,7 @@ namespace plnet::kfilnd {
 
 namespace {
 
-// What of a session key gets into tags.
+// The half of a session key that is a part of tags.
 std::uint16_t low_half(std::uint32_t key) {
   return static_cast<std::uint16_t>(key);
 }
@@ -44,15 +44,14 @@ bool PeerCache::is_retired(std::uint16_t key, Instant now) const {
 }
 
 std::uint32_t PeerCache::next_session_key(Instant now) {
-  // Ends: fewer keys can be retired or in use than there are.
+  // The loop ends: there are more keys than can be retired or in use.
   while (keys_in_use_[low_half(next_key_)] || is_retired(low_half(next_key_), now))
     ++next_key_;
   return next_key_++;
 }
 
-// Somebody whom the core does not know, with nothing under way: who has not answered a HELLO yet,
-// or of whom nothing was heard for long.
-// The oldest of a few; the next look goes on behind them.
+// Removes a peer that the core does not know, that has no transaction, and that has not answered a
+// HELLO yet or was silent for long: the oldest one of a few. The next call looks at the next few.
 bool PeerCache::make_room(Instant now, Duration timeout) {
   Peer* oldest = nullptr;
   const std::size_t looks = std::min(kLookedAtMax, peers_.capacity());
@@ -108,8 +107,10 @@ void PeerCache::remove(Peer& peer) {
   peer.removed = true;
   peer.stop_waiting_for_greeting();
   Peer** at = &bucket(peer.nid64);
-  while (*at != &peer)
+  while (*at != &peer) {
+    PLNET_CHECK(*at != nullptr, "a peer is in the table until it is removed");
     at = &(*at)->next_in_bucket;
+  }
   *at = peer.next_in_bucket;
   peer.next_in_bucket = nullptr;
   if (peer.users == 0) dispose(peer);
@@ -122,7 +123,9 @@ void PeerCache::release(Peer& peer) {
 }
 
 void PeerCache::dispose(Peer& peer) {
-  PLNET_CHECK(peer.throttled.empty() && peer.parked == 0, "who waits for a peer uses it");
+  PLNET_CHECK(peer.link == nullptr, "a peer is unbound before it is removed");
+  PLNET_CHECK(peer.throttled.empty() && peer.parked == 0,
+              "a transaction that waits for a peer uses it");
   if (peer.ListNode<ForStamp>::linked()) peer.ListNode<ForStamp>::unlink();
   driver_.forget(peer.address);
   keys_in_use_.reset(low_half(peer.local_session_key));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers of one LND: a bounded number, each found by its NID, each with a session key that no
-// tag of the recent past can be mistaken for.
+// The table of the peers of one LND: a bounded number, each found by its NID, each with a session
+// key that makes its tags differ from all tags of the recent past.
 #pragma once
 
 #include <array>
@@ -18,15 +18,15 @@ class PeerCache {
   PeerCache(std::size_t peers_max, std::uint32_t first_session_key, EndpointDriver& driver);
 
   [[nodiscard]] Peer* find(std::uint64_t nid64) const;
-  // One more, in state NEW. kNoMemory: there are as many as may be, none idle among the
-  // kLookedAtMax that this call looks at; else what the driver says of its address.
+  // Makes a peer in state NEW. kNoMemory: the table is full, and none of the kLookedAtMax peers
+  // that this call looks at is idle; other errors: the driver cannot resolve the address.
   [[nodiscard]] Result<Peer*> create(const lnet::Nid& nid, Instant now, Duration timeout);
-  // Out of the cache: whoever asks for this NID from now on gets another peer. It is free when no
+  // Takes the peer out of the table: this NID gets another record. The record is free when no
   // transaction uses it.
   void remove(Peer& peer);
   void use(Peer& peer) { ++peer.users; }
   void release(Peer& peer);
-  // Its local session key named a buffer that a peer may still look for: not soon again.
+  // The tags with its local session key may still be used by the peer: the key rests until then.
   void retire_key(const Peer& peer, Instant until);
 
   [[nodiscard]] std::size_t size() const { return peers_.capacity() - peers_.free_count(); }
@@ -42,12 +42,12 @@ class PeerCache {
     return peers_.is_lent(slot) ? &peers_.at(slot) : nullptr;
   }
 
-  // When the table is full: whoever asks next looks at the next ones.
+  // The peers that one call looks at when the table is full.
   static constexpr std::size_t kLookedAtMax = 64;
-  // Peers whose buffers were taken back within the last few timeouts. Beyond that many the oldest
-  // is forgotten: it takes 65536 further peers until its key comes round.
+  // Peers whose buffers were cancelled within the last few timeouts. With more of them the oldest
+  // is forgotten: its key is used again after 65536 further peers.
   static constexpr std::size_t kRetiredMax = 1024;
-  // Each has a key of its own in its tags.
+  // Each peer has its own key in its tags.
   static constexpr std::size_t kPeersMax = UINT16_MAX - kRetiredMax;
 
  private:
@@ -68,7 +68,7 @@ class PeerCache {
   std::unique_ptr<Peer*[]> buckets_;
   std::uint32_t next_key_;
   std::bitset<std::size_t{UINT16_MAX} + 1> keys_in_use_;  // lower halves; also of removed peers
-  std::uint32_t hand_ = 0;                                // where make_room() goes on
+  std::uint32_t hand_ = 0;                                // the slot that make_room() looks at next
   std::array<Retired, kRetiredMax> retired_{};
   std::size_t next_retired_ = 0;
 };

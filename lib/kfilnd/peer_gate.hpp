@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kfi LND asks of whoever keeps the rules about who may connect.
+// The access rules, as the kfi LND asks for them.
 #pragma once
 
 #include "lib/lnet/names/nid.hpp"
@@ -9,7 +9,7 @@ namespace plnet::kfilnd {
 class PeerGate {
  public:
   virtual ~PeerGate() = default;
-  // Cold: once for each introduction, from inside a poll or flush. False: it is not heard.
+  // Cold: once for each introduction, from inside a poll or flush. False: its messages are dropped.
   [[nodiscard]] virtual bool admits(const lnet::Nid& peer) = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long transactions take and where they spend it, by payload size, as the kernel shows them in
+// The durations of transactions and of their states, by payload size, as the kernel shows them in
 // debugfs: kfilnd/<nid>/initiator_stats, initiator_state_stats, target_stats, target_state_stats,
 // reset_stats (lustre-release lnet/klnds/kfilnd/kfilnd_debugfs.c).
 #pragma once
@@ -57,7 +57,7 @@ inline constexpr auto kStateColumns = std::to_array<TransactionState>({
     TransactionState::kWaitTagRmaComp,
 });
 
-// Of one side: what we began, or what came to us. Written by its shard alone; another reads it
+// One side: transactions of ours, or of peers. Written by its shard alone; another thread reads it
 // between two turns.
 class SideStatistics {
  public:
@@ -85,7 +85,7 @@ struct Statistics {
   SideStatistics target;
 };
 
-// As tables for people, columns and rows in the kernel's order. Cold.
+// Tables for reports, with the kernel's order of columns and rows. Cold.
 [[nodiscard]] std::string total_table(const SideStatistics& side);
 [[nodiscard]] std::string state_table(const SideStatistics& side);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/kfilnd/transaction.hpp"
 
-#include "lib/kfilnd/lnd.hpp"
+#include "lib/kfilnd/machine.hpp"
 
 namespace plnet::kfilnd {
 
@@ -17,7 +17,7 @@ std::string_view name_of(TransactionState state) {
 
 void Transaction::on_timer(void* context, Timer& /*timer*/, Instant /*now*/) {
   auto* const transaction = static_cast<Transaction*>(context);
-  transaction->lnd->on_timer(*transaction);
+  transaction->machine->on_timer(*transaction);
 }
 
 }  // namespace plnet::kfilnd

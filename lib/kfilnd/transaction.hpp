@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One transaction: a message of ours, a HELLO, or a message that has come and what becomes of it.
-// States and events are the kernel's (lustre-release lnet/klnds/kfilnd/kfilnd.h: enum tn_states,
+// One transaction: a message of ours, a HELLO, or a received message until it is over. States and
+// events are the kernel's (lustre-release lnet/klnds/kfilnd/kfilnd.h: enum tn_states,
 // enum tn_events), so that statistics and logs of both can be laid side by side.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace plnet::kfilnd {
 
-class KfiLnd;
+class Machine;
 struct Peer;
 
 // X(id, the kernel's number, name in its statistics)
@@ -68,13 +68,17 @@ enum class TransactionEvent : std::uint8_t {
 };
 inline constexpr std::size_t kTransactionEvents = 16;
 
-// What an event brings with it.
+// The status of the operation that an event reports.
 struct EventStatus {
   Result<void> status{};
   std::uint32_t length = 0;  // kTagRxOk: bytes really moved
 };
 
-struct ForTurn;  // waiting to be run again: for the next turn, for room, for a handshake
+// The limit that a transaction counts against: messages of the core, messages of peers, HELLOs.
+enum class Quota : std::uint8_t { kTransmits, kReceives, kHellos };
+inline constexpr std::size_t kQuotas = 3;
+
+struct ForTurn;  // the list in which it waits: for the next turn, for room, for a handshake
 
 struct Transaction : ListNode<ForTurn> {
   using State = TransactionState;
@@ -82,43 +86,43 @@ struct Transaction : ListNode<ForTurn> {
 
   Transaction() : timer(&Transaction::on_timer, this) {}
 
-  // The NIC has something of ours; the transaction is over when it has nothing.
+  // Operations that the NIC has of the transaction, which is over when there are none.
   enum Outstanding : std::uint8_t { kSendPosted = 1, kTaggedPosted = 2, kRemotePosted = 4 };
 
-  KfiLnd* lnd = nullptr;
+  Machine* machine = nullptr;  // that runs it
   Peer* peer = nullptr;
   std::uint32_t generation = 0;  // of its place in the pool, for cookies and handles
   State state = State::kInvalid;
-  Event again = Event::kInitImmediate;  // what is run when it waits in a list
+  Event again = Event::kInitImmediate;  // the event that runs it when it has waited
   std::uint8_t outstanding = 0;
   Kind kind = Kind::kImmediate;
   bool initiator = false;
   bool early = false;        // received before its sender was known
-  bool quarantined = false;  // the core was told; it waits for its memory
-  bool abandoned = false;    // by the core: it ends when it can
+  bool quarantined = false;  // the core was told of the end, and waits for its memory
+  bool abandoned = false;    // the core or a release ends it as soon as possible
   Errc abandon_cause = Errc::kCancelled;
-  std::uint8_t quota = 0;  // which of the LND's limits it counts against
+  Quota quota = Quota::kTransmits;
 
   Result<void> status{};
   Health health = Health::kOk;
   std::uint32_t bytes = 0;  // of the payload, for statistics and the reply
   Instant begun{};
-  Instant entered{};  // its state
+  Instant entered{};  // the time at which its state began
   Instant deadline = Instant::max();
   Instant replay_deadline = Instant::max();
   Timer timer;
 
-  // Initiator.
+  // --- Of an initiator ---
   lnet::Transmit* transmit = nullptr;
   std::uint16_t key = 0;  // 0: none
   Tag tag = 0;
   bool reply_placed = false;
 
-  // Target.
+  // --- Of a target ---
   Message message;  // without payload, which lies in `payload`
   std::span<const std::byte> payload;
-  std::uint32_t buffer = 0;     // the multi-receive buffer that it holds, + 1
-  std::uint32_t copy_slot = 0;  // or the place it was copied to, + 1
+  std::uint32_t buffer = 0;     // the receive buffer that it holds, + 1
+  std::uint32_t copy_slot = 0;  // the place of the copy of its payload, + 1
   bool offered = false;
   bool parked = false;
   bool wanted = false;  // on_received() is owed
@@ -128,7 +132,7 @@ struct Transaction : ListNode<ForTurn> {
   [[nodiscard]] lnet::Payload wanted_payload() const {
     return {decision.target.fragments, decision.target.offset, decision.length};
   }
-  // What was said first stays; a failure is not made good by what comes later.
+  // The first failure stays; later events do not replace it.
   void update(Result<void> first_status, Health first_health) {
     if (status) status = first_status;
     if (health == Health::kOk) health = first_health;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything about kfi networks that a site can set, under the names of the kernel's module
-// parameters, with their defaults; and what follows from them.
+// The tunables of kfi networks, under the names of the kernel's module parameters and with their
+// defaults, and the values derived from them.
 // Checked against lustre-release lnet/klnds/kfilnd/kfilnd_modparams.c.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace plnet::kfilnd {
 
-// X(name, default, least, most, help). Those whose help begins with "ignored" are taken from
-// configurations and change nothing here.
+// X(name, default, least, most, help). Tunables whose help begins with "ignored" are accepted in
+// configurations and have no effect.
 #define PLNET_KFILND_TUNABLES(X)                                                              \
   X(cksum, 0, 0, 1, "1: checksums on what we send, and a look at those that come")            \
   X(kfi_timeout, 125, 0, 2147483, "seconds until a transaction fails; 0: LNet's")             \
@@ -59,11 +59,11 @@ struct TunableInfo {
 // kNotFound, or kOutOfRange.
 [[nodiscard]] Result<void> set_tunable(Tunables& tunables, std::string_view name,
                                        std::int64_t value);
-// What goes together with what: peer_credits with credits.
+// Checks combinations: peer_credits with credits.
 [[nodiscard]] Result<void> check(const Tunables& tunables);
 
-// The tunable traffic_class: which queues of the fabric our packets take. May differ between nodes.
-// Values are kfabric's.
+// The tunable traffic_class: the queues of the fabric that our packets take. May differ between
+// nodes. Values are those of kfabric.
 enum class TrafficClass : std::uint32_t {
   kBestEffort = 0x200,
   kLowLatency,
@@ -74,17 +74,17 @@ enum class TrafficClass : std::uint32_t {
 };
 [[nodiscard]] std::optional<TrafficClass> parse_traffic_class(std::string_view name);
 [[nodiscard]] std::string_view name_of(TrafficClass value);
-// kfi_cxi has no class of its own for two of them.
+// kfi_cxi maps two of them to best effort.
 [[nodiscard]] constexpr TrafficClass on_cassini(TrafficClass wanted) {
   const bool none = wanted == TrafficClass::kScavenger || wanted == TrafficClass::kNetworkCtrl;
   return none ? TrafficClass::kBestEffort : wanted;
 }
 
-// How long a transaction may take.
+// The longest duration of a transaction.
 [[nodiscard]] Duration lnd_timeout(const Tunables& tunables, Duration lnet_lnd_timeout);
-// Of one multi-receive buffer: room for as many messages of full size as there are credits.
+// The size of a multi-receive buffer: room for as many messages of full size as there are credits.
 [[nodiscard]] std::uint32_t receive_buffer_bytes(const Tunables& tunables);
-// What an endpoint needs for operations in flight.
+// The operations in flight that an endpoint has room for.
 [[nodiscard]] unsigned operations_max(const Tunables& tunables);
 
 }  // namespace plnet::kfilnd

@@ -11,6 +11,7 @@ namespace {
 
 template <class Wire>
 Wire read(std::span<const std::byte> bytes, std::size_t at) {
+  PLNET_CHECK(bytes.size() >= at + sizeof(Wire), "the caller has compared the length");
   Wire wire;
   std::memcpy(&wire, bytes.data() + at, sizeof wire);
   return wire;
@@ -47,7 +48,7 @@ std::optional<Refusal> decode_hello(std::span<const std::byte> bytes, Message& o
   return std::nullopt;
 }
 
-// What the header announces and what came must go together, or somebody copies too much.
+// Type and length in the LNet header must match the message, or later code would copy too much.
 bool fits(const Message& message, std::size_t nob) {
   const lnet::MessageHeader& header = message.header;
   const bool carries =
@@ -67,7 +68,7 @@ std::optional<Refusal> check_common(const CommonWire& common, std::span<const st
   if (rules.verify_checksum && common.checksum != 0 && !sums_up(bytes.first(common.nob)))
     return Refusal::kChecksum;
   if (common.destination_nid != rules.own_nid) return Refusal::kNotForUs;
-  // A large NID cannot be here: the fabric's networks have none.
+  // Networks of the fabric have no large NIDs.
   constexpr unsigned kNetShift = 32;
   if (common.source_nid >> kNetShift != rules.own_nid >> kNetShift) return Refusal::kNoSource;
   return std::nullopt;
@@ -94,7 +95,7 @@ std::optional<Refusal> decode(std::span<const std::byte> bytes, const DecodeRule
   if (!fits(out, common.nob)) return Refusal::kLength;
   if (out.kind == Kind::kImmediate) return std::nullopt;
   const auto bulk = read<BulkV1Wire>(bytes, kImmediateBytes);
-  out.response_rx = static_cast<std::uint8_t>(bulk.response_rx);  // as the kernel cuts it
+  out.response_rx = static_cast<std::uint8_t>(bulk.response_rx);  // truncated as in the kernel
   out.key = bulk.key;
   out.session_key = common.version == 1 ? 0 : read<BulkV2Wire>(bytes, kImmediateBytes).session_key;
   return std::nullopt;
@@ -119,7 +120,7 @@ std::size_t encode(const Message& message, std::uint32_t payload_bytes, Head& ou
     }
   }
   const std::size_t nob = bytes + payload_bytes;
-  PLNET_CHECK(nob <= kMessageBytesMax, "a message is no longer than a fabric's peer takes");
+  PLNET_CHECK(nob <= kMessageBytesMax, "a message fits into a peer's receive buffer");
   (void)write(CommonWire{.magic = kMagic,
                          .version = message.version,
                          .type = static_cast<std::uint8_t>(message.kind),
@@ -146,7 +147,7 @@ std::uint16_t Checksum::value() const {
 }
 
 void set_checksum(std::uint16_t checksum, std::span<std::byte> head) {
-  PLNET_CHECK(head.size() >= kCommonBytes, "a head is there to be summed");
+  PLNET_CHECK(head.size() >= kCommonBytes, "a checksum is set in an encoded head");
   std::memcpy(head.data() + offsetof(CommonWire, checksum), &checksum, sizeof checksum);
 }
 

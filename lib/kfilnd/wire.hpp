@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that kfilnd puts on a fabric: HELLO, IMMEDIATE, and the requests of bulk transfers in
-// their two versions; the name of a tagged buffer; what is said instead of touching one.
+// The wire format of kfilnd: HELLO, IMMEDIATE, the two versions of bulk requests, and the tags of
+// buffers.
 // Checked against lustre-release v2_17_0 lnet/klnds/kfilnd/kfilnd.h, kfilnd_tn.c.
 //
-// The kernel sends in its own byte order and drops what does not read 0xdeadbeef. Every kernel that
-// runs it is little-endian, so the format is, and the rest is refused.
+// The kernel sends in its own byte order and drops messages whose magic does not read 0xdeadbeef.
+// All kernels that run kfilnd are little-endian, so the format is, and other messages are refused.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ inline constexpr std::uint16_t kHelloVersion = 0;  // of the message that carrie
 inline constexpr std::uint16_t kVersionMin = 1;
 inline constexpr std::uint16_t kVersionMax = 2;
 
-// The numbers of the wire.
+// The values are those of the wire.
 enum class Kind : std::uint8_t {
   kImmediate = 1,
   kBulkPut = 2,
@@ -42,8 +42,8 @@ struct [[gnu::packed]] CommonWire {
   std::uint32_t magic = 0;
   std::uint16_t version = 0;
   std::uint8_t type = 0;
-  std::uint8_t reserved = 0;  // kernels send whatever was there
-  std::uint16_t nob = 0;      // all bytes of the message
+  std::uint8_t reserved = 0;  // kernels do not set it
+  std::uint16_t nob = 0;      // the bytes of the whole message
   std::uint16_t checksum = 0;
   std::uint64_t source_nid = 0;
   std::uint64_t destination_nid = 0;
@@ -63,7 +63,7 @@ struct [[gnu::packed]] HelloWire {
 static_assert(sizeof(HelloWire) == 10 && offsetof(HelloWire, rx_base) == 2);
 static_assert(offsetof(HelloWire, session_key) == 4 && offsetof(HelloWire, rx_count) == 8);
 
-// Behind the LNet header.
+// These follow the LNet header.
 struct [[gnu::packed]] BulkV1Wire {
   std::uint32_t response_rx = 0;
   std::uint16_t key = 0;
@@ -82,7 +82,7 @@ inline constexpr std::size_t kHelloBytes = kCommonBytes + sizeof(HelloWire);
 inline constexpr std::size_t kImmediateBytes = kCommonBytes + lnet::kHeaderNid4Bytes;
 inline constexpr std::size_t kBulkV1Bytes = kImmediateBytes + sizeof(BulkV1Wire);
 inline constexpr std::size_t kBulkV2Bytes = kImmediateBytes + sizeof(BulkV2Wire);
-inline constexpr std::size_t kHeadBytesMax = kBulkV2Bytes;  // of any message, without payload
+inline constexpr std::size_t kHeadBytesMax = kBulkV2Bytes;  // without payload
 inline constexpr std::uint32_t kMessageBytesMax = 4096;
 inline constexpr std::uint32_t kInlineBytesMax = kMessageBytesMax - kImmediateBytes;
 static_assert(kHelloBytes == 38 && kImmediateBytes == 100);
@@ -101,14 +101,14 @@ struct Hello {
 
 struct Message {
   Kind kind = Kind::kImmediate;
-  std::uint16_t version = kHelloVersion;  // of the message; 0 is HELLO's
+  std::uint16_t version = kHelloVersion;  // of the message; a HELLO has 0
   std::uint64_t source_nid = 0;           // as lnet::to_nid64()
   std::uint64_t destination_nid = 0;
-  Hello hello;                    // kHello…
-  lnet::MessageHeader header;     // the others
-  std::uint8_t response_rx = 0;   // kBulk…: the receive context that has the tagged buffer
-  std::uint16_t key = 0;          // kBulk…
-  std::uint32_t session_key = 0;  // kBulk… of version 2; of version 1 it is what HELLO said
+  Hello hello;                    // of a HELLO
+  lnet::MessageHeader header;     // of all others
+  std::uint8_t response_rx = 0;   // bulk: the receive context that has the tagged buffer
+  std::uint16_t key = 0;          // bulk
+  std::uint32_t session_key = 0;  // bulk of version 2; in version 1 that of the sender's HELLO
 
   [[nodiscard]] bool is_hello() const {
     return kind == Kind::kHelloRequest || kind == Kind::kHelloResponse;
@@ -116,19 +116,20 @@ struct Message {
   [[nodiscard]] bool is_bulk() const { return kind == Kind::kBulkPut || kind == Kind::kBulkGet; }
 };
 
-// Why a message is dropped; in the order in which the kernel looks, what it does not look at last.
+// The cause for which a message is dropped, in the kernel's order of checks; checks that the kernel
+// does not make are last.
 enum class Refusal : std::uint8_t {
   kShort,
   kWrongMagic,
   kVersion,
-  kTruncated,  // says that it is longer than what came
+  kTruncated,  // claims more bytes than arrived
   kChecksum,
   kNotForUs,
-  kNoSource,  // from nobody, or from another network
+  kNoSource,  // from no NID, or from another network
   kTooSmall,  // for its type
   kType,
-  kHello,   // version or context count that nobody can have
-  kLength,  // the LNet header promises another payload than there is, or another type
+  kHello,   // an impossible version or context count
+  kLength,  // the payload has another length, or the LNet header another type, than it should
 };
 inline constexpr std::size_t kRefusals = 11;
 
@@ -137,24 +138,24 @@ struct DecodeRules {
   bool verify_checksum = false;  // where there is one
 };
 
-// Of the whole message as it came. A payload of IMMEDIATE is what lies behind kImmediateBytes, as
-// long as the header says. On refusal `out` is half filled.
+// Decodes a whole message. The payload of an IMMEDIATE lies behind kImmediateBytes and has the
+// length in its header. After a refusal `out` is partly filled.
 [[nodiscard]] std::optional<Refusal> decode(std::span<const std::byte> bytes,
                                             const DecodeRules& rules, Message& out);
 
 using Head = std::array<std::byte, kHeadBytesMax>;
 
-// All but the payload; returns its length. Large NIDs in the LNet header are cut as the kernel's
-// routers cut them. Without checksum.
+// Encodes all but the payload and returns the length. Large NIDs in the LNet header are truncated
+// as in the kernel's routers. The checksum is 0.
 [[nodiscard]] std::size_t encode(const Message& message, std::uint32_t payload_bytes, Head& out);
 
 // --- Checksum: that of IPv4 headers, of the whole message ---
 
-// Bytes may be added piece by piece; an odd piece need not be the last.
+// Bytes may be added in pieces of any length.
 class Checksum {
  public:
   void add(std::span<const std::byte> bytes);
-  // A message with this in its checksum field adds up to a folded zero.
+  // With this value in its checksum field a message sums up to zero.
   [[nodiscard]] std::uint16_t value() const;
 
  private:
@@ -167,14 +168,15 @@ void set_checksum(std::uint16_t checksum, std::span<std::byte> head);
 
 inline constexpr std::uint16_t kKeyMin = 1;
 inline constexpr std::uint16_t kKeyMax = 65534;
-// In 32 bits, as the kernel computes it: of the session key the low half is left.
+// Computed in 32 bits, as in the kernel: only the low half of the session key is left.
 [[nodiscard]] constexpr Tag tag_of(std::uint32_t session_key, std::uint16_t key) {
   return session_key << 16 | key;
 }
 
 // --- Addresses ---
 
-// The NID's number is the NIC's address on the fabric; the network's number is the process there.
+// The number of the NID is the NIC's address on the fabric; the number of the network names the
+// process there.
 inline constexpr unsigned kServiceGranule = 256;
 [[nodiscard]] constexpr std::uint64_t nic_address_of(const lnet::Nid& nid) {
   return nid.address32();
