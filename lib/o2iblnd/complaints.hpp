@@ -12,13 +12,13 @@ namespace plnet::o2iblnd {
 struct Complaint {
   lnet::Nid nid = lnet::Nid::any();  // any: a stranger, at `address`
   std::uint32_t address = 0;         // IPv4, host order
-  std::string_view cause;            // the name of the counter; stays
+  std::string_view cause;            // the name of the counter; a string literal
 };
 
 class Complaints {
  public:
   virtual ~Complaints() = default;
-  // On the shard where it happened. Never blocks, keeps a fixed amount.
+  // Called on the shard of the connection. Never blocks, keeps a fixed number.
   virtual void tell(const Complaint& complaint) = 0;
 };
 

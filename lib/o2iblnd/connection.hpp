@@ -15,19 +15,19 @@
 
 namespace plnet::o2iblnd {
 
-struct OfPeer;      // its place among the connections of its peer
-struct ForService;  // its place among those that the next flush looks at
-struct ForRoom;     // its place among those that wait for a descriptor
+struct OfPeer;      // the list of the connections of its peer
+struct ForService;  // the list of connections that the next flush serves
+struct ForRoom;     // the list of connections that wait for a descriptor
 
 // A receive buffer: posted, or in one of the lists of its connection.
 struct Rx : ListNode<> {
   Connection* connection = nullptr;
   std::uint32_t length = 0;
-  ReceiveUse use = ReceiveUse::kNone;  // what it is good for when it is posted again
+  ReceiveUse use = ReceiveUse::kNone;  // the message that it is for when it is posted again
   bool posted = false;
 };
 
-// A message of the peer's from its offer to the core until its end.
+// A message of the peer from its offer to the core until its end.
 struct Inbound : ListNode<> {
   enum class State : std::uint8_t {
     kFree,
@@ -66,29 +66,29 @@ struct Connection : ListNode<OfPeer>, ListNode<ForService>, ListNode<ForRoom> {
   QueuePairId id;
   State state = State::kFree;
   bool active = false;       // we have asked
-  bool established = false;  // it ever was
+  bool established = false;  // now or earlier
   bool disconnected = false;
-  bool let_go = false;         // closing, and everything on it has been told
+  bool let_go = false;         // closing, and the ends of all messages on it were reported
   Errc cause = Errc::kClosed;  // of the end
-  Retry retry;                 // a rejection of ours, and what follows
+  Retry retry;                 // a rejection of ours, and its consequence
   Peer* peer = nullptr;
   Lane* lane = nullptr;  // set if it lies on another shard than its peer's home
   bool away = false;     // at the peer's home, the stand-in for a lane: no queue pair here
 
-  Offer offer;                    // what was asked for, or granted
+  Offer offer;                    // the requested, then the granted one
   std::uint64_t incarnation = 0;  // the peer's
   Credits credits;
-  Instant begun{};  // the attempt
+  Instant begun{};  // the time of the attempt
   Instant last_send{};
 
   IntrusiveList<Rx> early;     // received before it was established
   IntrusiveList<Rx> arrived;   // requests to be offered, in order
   IntrusiveList<Rx> unposted;  // to be posted again
-  unsigned held = 0;           // messages of the peer's that have not given back their credit
-  Inbound* parked = nullptr;   // nothing is offered behind it
+  unsigned held = 0;           // messages of the peer that have not returned their credit
+  Inbound* parked = nullptr;   // nothing behind it is offered
   IntrusiveList<Inbound> inbound;
 
-  IntrusiveList<Tx> for_answer;  // requests, until a receive for the answer is put aside
+  IntrusiveList<Tx> for_answer;  // requests that need a receive for their answer
   IntrusiveList<Tx> messages;    // each costs a credit
   IntrusiveList<Tx> free_of_cost;
   IntrusiveList<Tx> noops;  // of version 1, which cost a credit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of one o2ib LND share: its configuration, its core, its driver, its counters, the
+// The parts of one o2ib LND share its configuration, its core, its driver, its counters and the
 // time of the last flush.
 #pragma once
 
@@ -27,7 +27,7 @@ namespace plnet::o2iblnd {
 
 struct O2ibLndConfig {
   lnet::Nid nid;  // its address is the interface's IPv4 address
-  // Of this life of the interface: microseconds since 1970 in the kernel; never 0.
+  // Identifies this life of the interface: microseconds since 1970 in the kernel; never 0.
   std::uint64_t incarnation = 1;
   const ArenaTable* arenas = nullptr;
   BufferAddress message_memory;  // message_memory_bytes() of it
@@ -37,12 +37,12 @@ struct O2ibLndConfig {
   std::size_t connections_max = 256;
   unsigned peer_connections_max = 32;  // that one peer may make; sites have 4 at most
   std::size_t receives_max = 1024;     // messages that were offered and are not over
-  std::size_t replies_max = 512;       // answers and NOOPs under way, beside ntx messages of ours
+  std::size_t replies_max = 512;       // answers and NOOPs under way, beside ntx own messages
   RaceOrder race_order = RaceOrder::kHash;
-  CharSign char_sign = CharSign::kSigned;  // of checksums that we send
+  CharSign char_sign = CharSign::kSigned;  // of the checksums that we send
   bool always_bulk = false;         // payloads lie in memory that the CPU does not reach (a GPU's)
   PayloadCopier* copier = nullptr;  // null: the CPU. Outlives the LND
-  bool listens = true;              // else requests to connect are brought from elsewhere
+  bool listens = true;              // else connection requests come from another listener
   LaneEnd* lanes = nullptr;         // null: all connections lie on this shard. Outlives the LND
   PeerGate* gate = nullptr;  // null: every peer may connect. Outlives the LND, as the next one
   Complaints* complaints = nullptr;
@@ -68,7 +68,7 @@ struct Environment {
   Environment& operator=(const Environment&) = delete;
 
   void count(Id id, std::uint64_t amount = 1) { counters.add(id, amount); }
-  // Counted, and told once per NID.
+  // Counts it, and reports it once per NID.
   void complain(Id why, const lnet::Nid& nid, std::uint32_t address = 0) {
     counters.add(why);
     if (config.complaints == nullptr) return;
@@ -80,7 +80,7 @@ struct Environment {
     if (config.copier != nullptr) return config.copier->copy(to, from);
     std::memcpy(to, from.data(), from.size());
   }
-  // Of what ends a message; collected, told at the end of a flush or poll.
+  // Ends a message. The core is told at the end of a flush or poll.
   void complete(const lnet::Completion& completion) {
     reported[reported_count++] = completion;
     if (reported_count == reported.size()) report();
@@ -93,15 +93,15 @@ struct Environment {
   }
 
   const O2ibLndConfig config;
-  Tunables tunables;  // those of now: some change live
+  Tunables tunables;  // the present values: some change live
   Duration timeout;
   Identity self;
   lnet::LndUpcalls& core;
   VerbsDriver& driver;
   Instant now;
   bool shutting_down = false;
-  // Changes whenever something has ended that others may wait for: a descriptor, a place in the
-  // driver. Those that wait try again once for each change, not in each turn.
+  // Changes whenever a resource has come free that others may wait for: a descriptor, a place in
+  // the driver. Those that wait retry once for each change, not in each turn.
   std::uint64_t freed = 0;
   std::size_t sends_posted = 0;  // on all connections
   Counters<O2ibCounters> counters;

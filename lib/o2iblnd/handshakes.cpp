@@ -61,7 +61,7 @@ Result<Connection*> Handshakes::dial(Peer& peer, Offer offer, std::uint64_t inca
   const bool privileged = environment_.tunables.use_privileged_port != 0;
   const auto port = static_cast<std::uint16_t>(privileged ? kPrivilegedPortEnd - 1 : 0);
   Result<QueuePairId> id = std::unexpected(Errc::kNoMemory);
-  // Of less depth if there is no memory for the queue pair.
+  // The depth is smaller if there is no memory for the queue pair.
   for (;; --offer.queue_depth) {
     std::array<std::byte, kConnectBytes> data{};
     (void)encode({.kind = Kind::kConnectRequest,
@@ -88,7 +88,7 @@ Result<Connection*> Handshakes::dial(Peer& peer, Offer offer, std::uint64_t inca
   return connection;
 }
 
-// The last one fails what waits. kiblnd_peer_connect_failed().
+// The end of the last attempt fails the waiting messages. kiblnd_peer_connect_failed().
 void Handshakes::attempt_failed(Peer& peer, bool active, Errc cause) {
   unsigned& attempts = active ? peer.connecting : peer.accepting;
   PLNET_CHECK(attempts > 0, "an attempt ends once");
@@ -117,7 +117,7 @@ void Handshakes::attempt_failed(Peer& peer, bool active, Errc cause) {
 void Handshakes::on_rejected(Connection& connection, RejectKind kind,
                              std::span<const std::byte> data) {
   if (connection.state != State::kConnecting) return;
-  connection.disconnected = true;  // it never was more; it drains by itself
+  connection.disconnected = true;  // it never was more; it drains without another event
   if (connection.is_lane()) {
     Lane& lane = *connection.lane;
     lane.rejected = true;
@@ -252,7 +252,7 @@ void Handshakes::open(Connection& connection) {
                .high_water = credits_high_water(environment_.tunables, version, depth),
                .sends_max = concurrent_sends(environment_.tunables, version),
                .version = version});
-  // All that waited goes by the first one. kiblnd_connreq_done().
+  // All waiting messages take the first connection. kiblnd_connreq_done().
   while (Tx* const tx = connection.peer->waiting.pop_front())
     sends_.queue(*tx, connection);
   connections_.serve_soon(connection);

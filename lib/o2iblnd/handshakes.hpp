@@ -75,7 +75,7 @@ class Handshakes {
   void meet(Peer& peer, const Connection& connection);
   [[nodiscard]] std::uint16_t depth_to_ask(const Peer& peer, std::uint16_t version) const;
 
-  // For the peer's own request, after it has rejected ours in its favour.
+  // The time for the peer's own request, after it has rejected ours in its favour.
   static constexpr Duration kRaceWait = std::chrono::milliseconds(50);
   static constexpr Duration kReconnectWait = std::chrono::seconds(1);
 
@@ -84,7 +84,7 @@ class Handshakes {
   Peers& peers_;
   Sends& sends_;
   Receives& receives_;
-  Message message_;  // the one that is looked at
+  Message message_;  // the present one
 };
 
 }  // namespace plnet::o2iblnd

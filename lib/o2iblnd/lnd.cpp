@@ -144,7 +144,7 @@ void O2ibLnd::launch(Tx& tx) {
     return sends_.give_up(tx, Errc::kIo, Health::kRemoteDropped);
   }
   if (connection == nullptr) return handshakes_.want(peer, tx);
-  peer.connections.push_back(*connection);  // in turn
+  peer.connections.push_back(*connection);  // round robin
   sends_.queue(tx, *connection);
 }
 
@@ -195,7 +195,7 @@ void O2ibLnd::look_around() {
   look_at_ = environment_.now + kLookInterval;
 }
 
-// Any message that is late takes the whole queue pair down: only that shuts the peer out.
+// A late message ends the whole queue pair: nothing else keeps the peer from our memory.
 void O2ibLnd::look_at(Connection& connection) {
   if (!connection.is_open()) return handshakes_.look_at(connection);
   Instant& alive = connection.peer->last_alive;
@@ -246,7 +246,7 @@ unsigned O2ibLnd::serve_releases() {
     if (auto* const peer = static_cast<Peer*>(link->lnd_peer)) close_peer(*peer);
   }
   (void)let_go();
-  environment_.report();  // the ends of its messages are told before
+  environment_.report();  // the core learns the ends of a peer's messages before its release
   return static_cast<unsigned>(std::erase_if(peers_.releasing(), [this](lnet::PeerLink* link) {
     auto* const peer = static_cast<Peer*>(link->lnd_peer);
     if ((peer != nullptr && peer->users > 0) || sends_.has_any_of(link)) return false;

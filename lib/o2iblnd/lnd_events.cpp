@@ -45,14 +45,15 @@ void O2ibLnd::on_disconnected(QueuePairId id, Errc cause) {
   Connection* const connection = connections_.find(id);
   if (connection == nullptr) return environment_.count(Id::kStray);
   connection->disconnected = true;
-  // Of an established one, these two say that a message was late here, and that we end.
+  // For an established connection these two mean that a message was late here, and that we close.
   const bool ours = cause == Errc::kTimedOut || cause == Errc::kShutdown;
   connections_.close(*connection, connection->established && ours ? Errc::kIo : cause);
   (void)let_go();
   environment_.report();
 }
 
-// Disconnected, every completion is in: only now memory that the peer could reach is let go.
+// The connection is disconnected and every completion is in: only now memory that the peer could
+// reach is released.
 void O2ibLnd::on_drained(QueuePairId id) {
   Connection* const connection = connections_.find(id);
   if (connection == nullptr) return environment_.count(Id::kStray);
@@ -83,7 +84,7 @@ void O2ibLnd::hear(const LaneNote& note) {
     handshakes_.heard(note);
   } else if (note.heard == lane.said) {
     end_stand_in(lane, note.cause);
-  }  // else one more follows for each word still on its way
+  }  // else one more note follows for each word under way
   (void)let_go();
   environment_.report();
 }
@@ -97,7 +98,7 @@ void O2ibLnd::end_stand_in(Lane& lane, Errc cause) {
   environment_.config.lanes->give(lane);
 }
 
-// Its queue pairs end by events of their own.
+// The queue pairs of the device end by events of their own.
 void O2ibLnd::on_device(bool usable, Errc cause) {
   if (usable == device_usable_) return;
   device_usable_ = usable;

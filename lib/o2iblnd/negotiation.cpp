@@ -21,13 +21,13 @@ std::expected<void, RejectReason> judge_request(std::span<const std::byte> data,
   const auto refuse = [](RejectReason why) { return std::unexpected(why); };
   if (tunables.require_privileged_port != 0 && source_port >= kPrivilegedPortEnd)
     return refuse(RejectReason::kFatal);
-  // A version that is not known is answered with ours.
+  // The answer to an unknown version is ours.
   if (decode(data, out)) {
     out.version = kVersion2;
     return refuse(RejectReason::kFatal);
   }
   const std::uint16_t version = out.version;
-  out.version = kVersion2;  // until the peer's is taken up
+  out.version = kVersion2;  // until the peer's version is taken
   if (out.destination_nid != self.nid)
     return refuse(self.ready ? RejectReason::kFatal : RejectReason::kEarly);
   if (!self.ready) return refuse(RejectReason::kEarly);

@@ -27,7 +27,8 @@ struct Peer : ListNode<> {  // in the list of peers with lanes to announce
   bool elsewhere = false;        // its home is another shard, which has connections on this one
   std::uint64_t lanes_told = 0;  // lanes that the core knows, by shard
 
-  // Of this acquaintance: forgotten with the last connection, or when the last attempt has failed.
+  // Known since the first connection: forgotten with the last one, or when the last attempt has
+  // failed.
   std::uint16_t version = 0;  // 0: not known
   std::uint64_t incarnation = 0;
   std::uint16_t queue_depth = 0;  // most to ask for; 0: as much as we may

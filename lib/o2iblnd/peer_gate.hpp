@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the o2ib LND asks of the keeper of the rules about who may connect.
+// The access rules, as the o2ib LND asks for them.
 #pragma once
 
 #include "lib/lnet/names/nid.hpp"

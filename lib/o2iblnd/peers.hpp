@@ -18,8 +18,7 @@ class Peers {
   [[nodiscard]] Peer* find(std::uint64_t nid64) const;
   // nullptr: there are as many as may be.
   [[nodiscard]] Peer* find_or_make(const lnet::Nid& nid);
-  // Of a message to send: the peer of its link, which is bound to it. kInvalid: the NID is of
-  // another network; kNoMemory.
+  // The peer of a link, which is bound to it. kInvalid: the NID is of another network; kNoMemory.
   [[nodiscard]] Result<Peer*> of_link(lnet::PeerLink& link);
   void bind(Peer& peer, lnet::PeerLink* link);
   // It may be given back, if nothing refers to it.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What o2iblnd asks of a driver: reliable connected queue pairs and the connection manager. Served
-// by drivers/net/mlx (libibverbs, librdmacm) and drivers/net/sim; drivers/net/fault stacks on
-// either.
+// The drivers of o2iblnd: reliable connected queue pairs and the connection manager. Implemented by
+// drivers/net/mlx (libibverbs, librdmacm) and drivers/net/sim; drivers/net/fault stacks on either.
 //
-// One VerbsDriver serves one shard and is called by it alone; none of its calls calls back before
-// it returns. Buffers are named {arena, offset}: the driver knows each arena's keys.
+// One VerbsDriver serves one shard, and only that shard calls it; no call makes an event before it
+// returns. Buffers are named {arena, offset}: the driver knows the keys of each arena.
 #pragma once
 
 #include <array>

@@ -119,12 +119,12 @@ void Receives::take_request(Connection& connection, Rx& rx) {
   connections_.serve_soon(connection);
 }
 
-// In order: behind one that is parked nothing is offered.
+// In order: nothing behind a parked message is offered.
 void Receives::offer_arrived(Connection& connection) {
   while (connection.is_open() && connection.parked == nullptr) {
     Rx* const rx = connection.arrived.pop_front();
     if (rx == nullptr) return;
-    // It was understood when it came, and its buffer is still ours.
+    // The message was checked when it arrived, and its buffer is still ours.
     PLNET_CHECK(!decode(connections_.bytes_of(*rx), message_), "a message is understood twice");
     if (offer(connection, *rx, message_)) continue;
     connection.arrived.push_front(*rx);
@@ -144,7 +144,7 @@ std::optional<std::uint32_t> Receives::payload_of(const Message& message) {
   return fits ? std::optional(bytes) : std::nullopt;
 }
 
-// False: not now.
+// False: no descriptor now.
 bool Receives::offer(Connection& connection, Rx& rx, const Message& message) {
   Inbound* const one = pool_.take();
   if (one == nullptr) return false;
@@ -198,7 +198,7 @@ unsigned Receives::run_decided() {
   if (!starved_.has_come(environment_.freed)) return work;
   IntrusiveList<Inbound> waiting;
   starved_.take(environment_.freed, waiting);
-  // Where one finds nothing the others would not either.
+  // If one message finds no descriptor, the others would not either.
   for (; starved_.empty() && !waiting.empty(); ++work)
     go_on(*waiting.pop_front());
   starved_.put_back(waiting);

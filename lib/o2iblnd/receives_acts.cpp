@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out the core's decisions about received messages.
+// Runs the core's decisions about received messages.
 #include "lib/o2iblnd/receives.hpp"
 
 namespace plnet::o2iblnd {
@@ -27,7 +27,7 @@ void Receives::carry_out(Inbound& inbound) {
     if (connection.parked == &inbound) connection.parked = nullptr;
     return;
   }
-  // Its answer waits for a descriptor, and so does all that follows.
+  // Its answer waits for a descriptor, and so do all later ones.
   connection.parked = &inbound;
   inbound.state = Inbound::State::kDecided;
   inbound.unlink();
@@ -73,7 +73,7 @@ bool Receives::receive_put(Inbound& inbound) {
   }
   const Result<bool> granted = sends_.grant(*inbound.connection, inbound);
   if (granted) {
-    // The buffer that is posted again is for PUT_DONE, which brings back the credit.
+    // The next message in this buffer is PUT_DONE, which brings back the credit.
     if (*granted) release(inbound, ReceiveUse::kNone);
     return *granted;
   }
@@ -118,8 +118,8 @@ void Receives::on_answered(Inbound& inbound, Result<void> status, Health health)
   end(inbound, status, health);
 }
 
-// What the core has not decided about will not be; what waits for an answer of ours is over when
-// its queue pair has drained, or when its answer has come back.
+// Messages without a decision get none any more. A message that waits for an answer of ours ends
+// when its queue pair has drained, or when the answer has completed.
 void Receives::let_go_all(Connection& connection) {
   const Errc cause = connection.cause;
   if (Inbound* const parked = connection.parked) {

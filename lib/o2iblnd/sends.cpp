@@ -147,7 +147,7 @@ bool Sends::write_reply(Connection& connection, Inbound& inbound) {
   return true;
 }
 
-// Out of a receive buffer that is to be posted again.
+// Copied out of a receive buffer that is posted again.
 void Sends::keep_sink(Tx& tx, const RemoteBuffer& sink) {
   const std::uint32_t count = sink.fragments.count();
   const std::span<std::byte> place = pool_.bytes(tx).subspan(kSinkAt, count * sizeof(FragmentWire));
@@ -179,7 +179,7 @@ Message Sends::message_of(const Tx& tx) const {
   return message;
 }
 
-// One piece is sent from where it lies; more than one, or bytes to be summed, are brought together.
+// One piece is sent from its place; several pieces, or bytes for a checksum, are gathered.
 void Sends::bring_payload(Tx& tx) {
   tx.gathered = false;
   if (tx.kind != Kind::kImmediate || tx.bytes == 0) return;
@@ -197,7 +197,7 @@ void Sends::bring_payload(Tx& tx) {
   });
 }
 
-// The writes, if any, and the message behind them, whose completion is that of all.
+// The writes, if any, and the message behind them, whose completion is that of the chain.
 std::size_t Sends::make_chain(Tx& tx) {
   const std::uint32_t index = pool_.index_of(tx);
   std::size_t used = 0;
@@ -235,7 +235,7 @@ Sends::Posting Sends::post(Connection& connection, Tx& tx, bool costs_credit) {
   const std::size_t length = make_chain(tx);
   if (!environment_.driver.post_chain(connection.id, std::span(chain_).first(length))) {
     environment_.count(Id::kPostsRefused);
-    // Completions make room; without any under way there is nothing but to try again.
+    // Completions make room; if none is under way, the next turn retries.
     if (environment_.sends_posted == 0) {
       connections_.serve_soon(connection);
     } else if (connection.credits.sends_posted() == 0) {
@@ -279,7 +279,7 @@ void Sends::send_noop(Connection& connection) {
 Sends::Posting Sends::post_next(Connection& connection) {
   if (Tx* const tx = connection.free_of_cost.front()) {
     if (tx->kind != Kind::kNoop) return post(connection, *tx, false);
-    // What it would have brought may have gone with another message meanwhile.
+    // Another message may have carried its credits meanwhile.
     tx->unlink();
     if (!noop_is_due(connection)) {
       end(*tx);

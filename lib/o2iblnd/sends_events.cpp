@@ -12,7 +12,7 @@ const std::array<Sends::Handler, kTxActions> Sends::kHandlers = {nullptr,
 
 namespace {
 
-// The device, or memory that it does not know: the peer has no part in it.
+// The device, or memory unknown to it, is the cause: the peer is not involved.
 Health health_of_failure(Errc cause) {
   const bool ours = cause == Errc::kInvalid || cause == Errc::kNetworkDown;
   return ours ? Health::kLocalError : Health::kRemoteError;
@@ -32,7 +32,7 @@ void Sends::run(Tx& tx, Event event) {
 void Sends::on_sent(const WorkCompletion& completion) {
   Connection* const connection = connections_.find(completion.queue_pair);
   if (kind_of(completion.cookie) == CookieKind::kWrite) {
-    // Only one that fails completes by itself; the message behind it is flushed.
+    // Only a failed write has a completion; the message behind it is flushed.
     if (connection == nullptr) return;
     Tx* const chain = pool_.at(index_of(completion.cookie));
     if (chain != nullptr && chain->connection == connection && !completion.status)
@@ -51,7 +51,7 @@ void Sends::on_sent(const WorkCompletion& completion) {
   if (completion.status) {
     own.peer->last_alive = environment_.now;
   } else {
-    // Without a receive for it the peer has not seen a request; a chain it has seen in part.
+    // Without a receive the peer has not seen a request, but perhaps a part of a chain.
     const bool unseen = completion.status.error() == Errc::kNoSpace && tx->transmit != nullptr &&
                         (tx->state == State::kSending || tx->state == State::kAsking);
     if (!tx->answered)
@@ -110,7 +110,7 @@ void Sends::let_go_all(Connection& connection) {
   const auto close = [this](IntrusiveList<Tx>& list) {
     list.for_each([this](Tx& tx) { run(tx, Event::kClose); });
   };
-  close(connection.posted);  // first: others may join it
+  close(connection.posted);  // first: others may join this list
   close(connection.noops);
   close(connection.messages);
   close(connection.for_answer);
@@ -119,7 +119,7 @@ void Sends::let_go_all(Connection& connection) {
 
 void Sends::drain_all(Connection& connection) {
   while (Tx* const tx = connection.posted.front()) {
-    if (tx->sending > 0) {  // the driver owes its completion
+    if (tx->sending > 0) {  // the driver has not completed it
       environment_.count(Id::kUnexpected);
       environment_.sends_posted -= tx->sending;
       tx->sending = 0;
@@ -170,11 +170,11 @@ void Sends::end_if_last(Tx& tx) {
   if (tx.sending == 0) end(tx);
 }
 
-// Status and health by the cause of the end and the place where it found the message.
+// Status and health by the cause of the end and the state of the message.
 void Sends::let_go(Tx& tx) {
   const Errc cause = tx.connection->cause;
   if (tx.answered) {
-    // Nothing is lost.
+    // No message is lost.
   } else if (cause == Errc::kShutdown) {
     tx.fail(Errc::kShutdown, Health::kLocalAborted);
   } else if (cause == Errc::kTimedOut) {
@@ -220,7 +220,7 @@ void Sends::end(Tx& tx) {
 void Sends::end_quarantine(Tx& tx) {
   lnet::Transmit& transmit = *tx.transmit;
   pool_.give(tx);
-  environment_.report();  // its end is told before
+  environment_.report();  // the core learns of the quarantine before its end
   environment_.core.on_quarantine_over(transmit);
 }
 

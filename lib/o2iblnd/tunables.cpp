@@ -56,7 +56,7 @@ unsigned credits_high_water(const Tunables& tunables, std::uint16_t version, uns
   auto mark = static_cast<unsigned>(tunables.peer_credits_hiw);
   mark = std::max(mark, credits / 2);
   mark = std::min(mark, credits - 1);
-  // The kernel's can become 0 on a shallow queue pair, and then it never stops to send NOOPs.
+  // The kernel's value can become 0 on a shallow queue pair, which then sends NOOPs without end.
   return std::max(depth * mark / credits, 1U);
 }
 

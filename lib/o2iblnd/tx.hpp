@@ -69,20 +69,20 @@ struct Tx : ListNode<> {
   State state = State::kFree;
   Kind kind = Kind::kNoop;
   std::uint8_t sending = 0;  // sends posted and not completed: 2 if PUT_DONE overtakes PUT_REQ's
-  bool reply = false;        // of which pool share
+  bool reply = false;        // the share of the pool that it is taken from
   bool sink_open = false;    // the peer may write to memory that this message names
-  bool answered = false;     // the peer has: it has received the message
+  bool answered = false;     // the peer has received the message, since it has answered
   bool reserved = false;     // a receive for the answer is put aside
   bool gathered = false;     // kImmediate: its payload is not in the buffer
   std::uint16_t head_bytes = 0;
   std::uint32_t generation = 0;
   std::int32_t code = 0;          // of kPutNak, kPutDone, kGetDone: bytes, or an errno below 0
   std::uint64_t cookie = 0;       // names it to the peer
-  std::uint64_t peer_cookie = 0;  // of the peer's message that it answers
+  std::uint64_t peer_cookie = 0;  // of the message of the peer that it answers
   Connection* connection = nullptr;
   Peer* peer = nullptr;
-  lnet::Transmit* transmit = nullptr;  // of ours
-  Inbound* inbound = nullptr;          // that this answers, and that ends with it
+  lnet::Transmit* transmit = nullptr;  // a message of the core
+  Inbound* inbound = nullptr;  // the message of the peer that this answers, and that ends with it
   Instant deadline = Instant::max();
   Result<void> status{};
   Health health = Health::kOk;
@@ -91,7 +91,7 @@ struct Tx : ListNode<> {
 
   Fragment piece;           // gathered
   lnet::Payload source;     // kPutDone, kGetDone: the bytes to write
-  RemoteBuffer sink;        // and where to; lies in the buffer
+  RemoteBuffer sink;        // the destination of the bytes; lies in the buffer
   std::uint32_t bytes = 0;  // of payload: sent, to write, or placed
 
   [[nodiscard]] bool asks() const {

@@ -13,11 +13,10 @@ class TxPool {
   // `first` is the block of message memory where the buffers begin.
   TxPool(Environment& environment, std::uint64_t first);
 
-  // nullptr: there are as many as may be. Messages of ours and answers do not take each other's
-  // place.
+  // nullptr: all are in use. Messages of ours and answers have separate shares.
   [[nodiscard]] Tx* take(bool reply);
   void give(Tx& tx);
-  // One that was taken in vain: nobody who waits for one tries again for it.
+  // The descriptor was not needed: messages that wait for one do not retry.
   void give_unused(Tx& tx);
 
   [[nodiscard]] Fragment buffer(const Tx& tx, std::uint32_t length) const;
@@ -26,7 +25,7 @@ class TxPool {
   [[nodiscard]] Tx* at(std::uint32_t index) {
     return pool_.is_lent(index) ? &pool_.at(index) : nullptr;
   }
-  // By the cookie that the peer has echoed. nullptr: never given out, or over.
+  // Finds it by the cookie that the peer has returned. nullptr: never used, or ended.
   [[nodiscard]] Tx* find(std::uint64_t cookie);
   [[nodiscard]] std::size_t used() const { return pool_.capacity() - pool_.free_count(); }
   template <class Visit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A driver is made with the receiver of its events, an LND with the driver that it uses: the relay
-// stands between them, so that each can be made after the other.
+// A driver needs the receiver of its events, an LND needs its driver: the relay between them lets
+// the driver be made first.
 #pragma once
 
 #include "lib/base/check.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Those that wait until something is given back (Environment::freed), so that the attempts are as
-// many as the gifts and not as the turns.
+// Objects that wait until a resource comes free (Environment::freed), so that they retry once for
+// each free resource and not in each turn.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ template <class T, class Tag = void>
 class WaitingList {
  public:
   void push_back(T& one, std::uint64_t freed) {
-    // Others may wait since an earlier gift: they must not miss the next one.
+    // Others may have waited since an earlier change: they must not miss the next one.
     if (list_.empty()) tried_at_ = freed;
     list_.push_back(one);
   }
-  // They are worth another attempt.
+  // Retry these.
   [[nodiscard]] bool has_come(std::uint64_t freed) const {
     return !list_.empty() && tried_at_ != freed;
   }
@@ -25,7 +25,7 @@ class WaitingList {
     tried_at_ = freed;
     out.splice_back(list_);
   }
-  // Those that were not tried wait on.
+  // Those that were not tried wait further.
   void put_back(IntrusiveList<T, Tag>& rest) { list_.splice_back(rest); }
   [[nodiscard]] bool empty() const { return list_.empty(); }
 

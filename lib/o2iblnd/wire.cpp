@@ -149,7 +149,7 @@ std::optional<Refusal> decode(std::span<const std::byte> bytes, Message& out) {
   out.nob = ordered(common.nob, out.swapped);
   if (out.nob > bytes.size()) return Refusal::kTruncated;
   const auto message = bytes.first(out.nob);
-  // The kernel sums only what the length covers, and looks at the length for the type later.
+  // The kernel computes the sum only over the length, and compares the length with the type later.
   const std::uint32_t checksum = ordered(common.checksum, out.swapped);
   if (checksum != 0 && checksum != message_checksum(message, CharSign::kSigned) &&
       checksum != message_checksum(message, CharSign::kUnsigned))

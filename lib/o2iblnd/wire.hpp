@@ -28,7 +28,7 @@ inline constexpr std::uint16_t kVersion2 = 0x12;
 inline constexpr std::uint32_t kMessageBytes = 4096;  // of a message buffer, on every machine
 inline constexpr std::uint32_t kFragmentsMax = 257;   // 256 up to Lustre 2.12
 
-// The numbers of the wire.
+// The values are those of the wire.
 enum class Kind : std::uint8_t {
   kConnectRequest = 0xc0,
   kConnectAck = 0xc1,
@@ -73,7 +73,7 @@ static_assert(offsetof(ParametersWire, max_msg_size) == 4);
 
 struct [[gnu::packed]] CompletionWire {
   std::uint64_t cookie = 0;
-  std::int32_t status = 0;  // below 0 an errno, else bytes
+  std::int32_t status = 0;  // below 0: an errno; else a number of bytes
 };
 static_assert(sizeof(CompletionWire) == 12 && offsetof(CompletionWire, status) == 8);
 
@@ -136,7 +136,7 @@ class RemoteFragments {
   bool swapped_ = false;
 };
 
-// A buffer at the peer that we may write to, or one of ours that it may.
+// A buffer of the peer that we may write to, or one of ours that it may write to.
 struct RemoteBuffer {
   std::uint32_t key = 0;
   RemoteFragments fragments;
@@ -168,22 +168,22 @@ struct Message {
   RemoteBuffer buffer;            // kPutAck, kGetRequest; decode(): lies in the message
 };
 
-// Why a message breaks the protocol; in the order in which the kernel looks.
+// The violations of the protocol, in the kernel's order of checks.
 enum class Refusal : std::uint8_t {
   kShort,
   kWrongMagic,
   kVersion,
-  kTruncated,  // says that it is longer than the bytes that came
+  kTruncated,  // claims more bytes than arrived
   kChecksum,
-  kNoSource,  // from the wildcard
+  kNoSource,  // from the wildcard NID
   kTooSmall,  // for its type
   kType,
   kFragments,  // none, too many, or more than there are bytes for
 };
 inline constexpr std::size_t kRefusals = 9;
 
-// Of a whole message; bytes behind its length are ignored, since private data comes padded. On
-// refusal `out` is half filled.
+// Decodes a whole message; bytes behind its length are ignored, since private data is padded. After
+// a refusal `out` is partly filled.
 [[nodiscard]] std::optional<Refusal> decode(std::span<const std::byte> bytes, Message& out);
 
 // All but the payload of kImmediate, whose length is given and counted; returns the bytes written.
@@ -193,7 +193,7 @@ inline constexpr std::size_t kRefusals = 9;
 [[nodiscard]] std::size_t fragments_at(Kind kind);
 void put_fragment(const FragmentWire& fragment, std::uint32_t index, Kind kind,
                   std::span<std::byte> out);
-// Of a message that has been encoded: what is known only when it is posted.
+// Sets the fields of an encoded message that are known only when it is posted.
 void set_credits(std::span<std::byte> message, std::uint8_t credits);
 
 // --- Checksum: never 0, which says that there is none ---
@@ -201,7 +201,7 @@ void set_credits(std::span<std::byte> message, std::uint8_t credits);
 // The kernel adds plain char, whose sign depends on the architecture and since Linux 6.2 does not.
 enum class CharSign : std::uint8_t { kSigned, kUnsigned };
 [[nodiscard]] std::uint32_t checksum_of(std::span<const std::byte> bytes, CharSign sign);
-// With the checksum's own field as 0.
+// The checksum field counts as 0.
 [[nodiscard]] std::uint32_t message_checksum(std::span<const std::byte> message, CharSign sign);
 void set_checksum(std::span<std::byte> message, CharSign sign);
 
@@ -228,7 +228,7 @@ struct Reject {
 };
 
 [[nodiscard]] std::array<std::byte, kRejectBytes> encode(const Reject& reject);
-// Nothing if it is none: too short, or another magic.
+// Nothing: it is too short or has another magic, so it is no rejection of o2iblnd.
 [[nodiscard]] std::optional<Reject> decode_reject(std::span<const std::byte> bytes);
 
 }  // namespace plnet::o2iblnd

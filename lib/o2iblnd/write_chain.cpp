@@ -41,10 +41,10 @@ Result<std::size_t> make_writes(const lnet::Payload& source, std::uint32_t lengt
 
 namespace {
 
-// The largest range that is mapped for pieces which lie apart in it.
+// The largest range that is mapped for separate pieces in it.
 constexpr std::uint64_t kHullBytesMax = std::uint64_t{1} << 20U;
 
-// The range that one key has to cover: all pieces, if they lie near to each other.
+// The range that one key has to cover: all pieces, if they are near each other.
 Fragment hull_of(const lnet::PayloadCursor& begin) {
   lnet::PayloadCursor cursor = begin;
   const Fragment first = cursor.piece();
@@ -68,7 +68,7 @@ class Opener {
   Opener(const Opener&) = delete;
   Opener& operator=(const Opener&) = delete;
 
-  // The address at which the peer finds the piece, under key().
+  // The address of the piece for the peer, under key().
   [[nodiscard]] Result<std::uint64_t> open(const Fragment& piece, const Fragment& hull) {
     if (!covers(piece)) {
       const Fragment& wanted = lies_in(piece, hull) ? hull : piece;
@@ -84,7 +84,7 @@ class Opener {
     return of_.address + (piece.at.offset - opened_.at.offset);
   }
   [[nodiscard]] std::uint32_t key() const { return of_.key; }
-  // The mapping is another's from now on.
+  // The caller releases the mapping from now on.
   [[nodiscard]] std::uint32_t take() { return std::exchange(of_.mapping, kNoMapping); }
 
  private:

@@ -31,10 +31,10 @@ struct OpenBuffer {
   std::uint32_t mapping = kNoMapping;
 };
 
-// The first `length` bytes of a window, as fragments of a message of `kind` in `out`, pieces that
-// meet merged. kNoSpace: not now, all mappings are in use; kNotSupported: no device knows the
-// memory, or it lies under several keys; kTooBig: more than `fragments_max`, since the peer needs a
-// write for each; others: the device's.
+// The first `length` bytes of a window, as fragments of a message of `kind` in `out`; adjacent
+// pieces are merged. kNoSpace: all mappings are in use now; kNotSupported: no device knows the
+// memory, or it has several keys; kTooBig: more than `fragments_max`, since the peer needs a write
+// for each; others: errors of the device.
 [[nodiscard]] Result<OpenBuffer> lay_open(const lnet::Payload& window, std::uint32_t length,
                                           VerbsDriver& driver, std::uint32_t fragments_max,
                                           Kind kind, std::span<std::byte> out);
