@@ -61,12 +61,12 @@ unsigned NullLnd::flush(Instant now) {
 
 void NullLnd::cancel(Transmit& transmit) {
   transmit.lnd_state = static_cast<std::uintptr_t>(NullTxState::kCancelled);
-  waiting_deadline_ = Instant::min();  // look at those that wait, this one may be among them
+  waiting_deadline_ = Instant::min();  // look at the waiting messages: this one may be among them
 }
 
 void NullLnd::release_peer(PeerLink& link) {
   auto* const peer = static_cast<NullPeer*>(link.lnd_peer);
-  if (peer == nullptr) return core_.on_peer_released(link);  // nothing leads there
+  if (peer == nullptr) return core_.on_peer_released(link);  // the LND never knew the link
   peer->closing = true;
   waiting_deadline_ = Instant::min();
   raise_event(*peer);
@@ -85,7 +85,7 @@ Instant NullLnd::next_deadline() const {
   return busy ? Instant::min() : waiting_deadline_;
 }
 
-// The record behind a link, made on first use. Null: none is left until a peer is released.
+// The record of a link, made on first use. Null: none is left until a peer is released.
 inline NullPeer* NullLnd::peer_of(PeerLink& link) {
   if (link.lnd_peer != nullptr) return static_cast<NullPeer*>(link.lnd_peer);
   NullPeer* const peer = peers_.take();
@@ -130,8 +130,8 @@ inline void NullLnd::transmit_one(Transmit& transmit, Instant now) {
     return peer.waiting.push(transmit);
   }
   if (places_reply(transmit)) return end(transmit, place_reply(transmit));
-  // The Transmit is the core's again once it has ended, and the answer is made from it; an answer
-  // that is seen before the end of its request is nothing special on a network.
+  // The Transmit belongs to the core once it has ended, and the answer is made from it. An answer
+  // that arrives before the end of its request is normal on a network.
   answer(peer, transmit);
   end(transmit, {.transmit = &transmit});
 }
@@ -149,8 +149,8 @@ Completion NullLnd::place_reply(Transmit& transmit) {
   return {.transmit = &transmit, .reply_placed = true, .reply_length = length};
 }
 
-// What the target would answer (lustre-release lnet/lnet/lib-msg.c: lnet_complete_msg_locked(),
-// lib-move.c: lnet_create_reply_msg()): back to where the header says it came from.
+// The answer of a target (lustre-release lnet/lnet/lib-msg.c: lnet_complete_msg_locked(),
+// lib-move.c: lnet_create_reply_msg()): it goes to the source in the header.
 inline void NullLnd::answer(NullPeer& peer, const Transmit& transmit) {
   const MessageHeader& request = transmit.header;
   MessageHeader header{.destination = request.source,
@@ -178,7 +178,8 @@ inline void NullLnd::answer(NullPeer& peer, const Transmit& transmit) {
   rx_.offer(peer, header);
 }
 
-// A node with this one interface, which discovers and is Multi-Rail. Returns the length.
+// The ping buffer of a node with this one interface, which discovers and is Multi-Rail. Returns its
+// length.
 std::uint32_t NullLnd::answer_ping(NullPeer& peer, const lnet::Nid& asked) {
   const lnet::PingEntry self{.nid = asked};
   const auto length = lnet::build_ping({.interfaces = std::span(&self, 1)}, peer.ping);
@@ -202,8 +203,8 @@ void NullLnd::fail(Transmit& transmit, Errc code) {
   end(transmit, {.transmit = &transmit, .status = std::unexpected(code), .health = health});
 }
 
-// Messages that wait for a blocked peer are looked at again only when one of them must end. Cold:
-// it happens when the core has left a message parked past somebody's deadline.
+// Messages that wait for a blocked peer are looked at again only when one of them has to end. Cold:
+// the core has left a message parked past the deadline of another one.
 unsigned NullLnd::expire_waiting(Instant now) {
   unsigned ended = 0;
   waiting_deadline_ = Instant::max();
@@ -250,7 +251,7 @@ unsigned NullLnd::handle_events() {
   return work;
 }
 
-// False while messages to the peer have not ended.
+// False: messages to the peer have not ended.
 bool NullLnd::release_now(NullPeer& peer) {
   if (peer.in_flight > 0) return false;
   PeerLink& link = *peer.link;

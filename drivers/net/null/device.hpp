@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A network that is not there: the smallest complete driver, and the first one to read. It serves
-// lnet::Lnd itself, without a protocol below, and needs no hardware. Benchmarks of the core run on
-// it, since everything that they measure is then the core's.
+// A network without hardware: the smallest complete driver, and the first one to read. It
+// implements lnet::Lnd itself, without a protocol below. Benchmarks of the core run on it, since
+// then they measure nothing but the core.
 //
-// What a driver has to do is all here: take bursts within a fixed capacity, end each message
-// exactly once and never inside send(), offer what arrives, honour parked messages, and leave
-// quietly.
+// It shows the duties of a driver: take bursts within a fixed capacity, end each message exactly
+// once and never inside send(), offer arriving messages, honour parked messages, and shut down
+// cleanly.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 namespace plnet::drivers {
 
 enum class NullMode : std::uint8_t {
-  kSink,    // every message ends well at once; nothing ever arrives
+  kSink,    // each message ends well at once; nothing ever arrives
   kEcho,    // as kSink, and a perfect peer answers: PUT with an ACK if asked, GET with a REPLY,
             // a ping with the buffer of a node that has this one NID
   kSource,  // as kSink, and messages arrive without end
@@ -34,16 +34,16 @@ struct NullConfig {
   NullMode mode = NullMode::kSink;
   lnet::NetType net_type = lnet::NetType::kTcp;
   bool places_replies = false;       // kEcho: a GET's sink is filled at once, as RDMA networks do
-  std::size_t in_flight_max = 4096;  // messages held; more is back-pressure
+  std::size_t in_flight_max = 4096;  // messages held; further ones are back-pressure
   std::size_t peers_max = 256;
   unsigned tx_budget = 256;                  // messages ended per flush(), which keeps a turn short
   const ArenaTable* arenas = nullptr;        // if given, payloads are filled with a pattern
-  std::optional<NullSourceConfig> source{};  // kSource: must be there
+  std::optional<NullSourceConfig> source{};  // needed by kSource
 };
 
 class NullLnd final : public lnet::Lnd {
  public:
-  // `random` is drawn from in kSource only. Allocates here and never again.
+  // `random` is used by kSource only. Allocates here and never again.
   NullLnd(const NullConfig& config, lnet::LndUpcalls& core, Random& random);
 
   [[nodiscard]] const lnet::LndTraits& traits() const override { return traits_; }
@@ -85,8 +85,9 @@ class NullLnd final : public lnet::Lnd {
   TxQueue ready_;
   CompletionBurst done_;
   std::size_t in_flight_ = 0;
-  NullPeer* events_ = nullptr;  // peers with a decision to carry out or a link to release
-  Instant waiting_deadline_ = Instant::max();  // none that waits for its peer expires earlier
+  NullPeer* events_ = nullptr;  // peers with a decision to run or a link to release
+  Instant waiting_deadline_ =
+      Instant::max();  // the earliest deadline of a message that waits for its peer
   bool shutting_down_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payload bytes of the null driver: a pattern, or none at all. Benchmarks leave memory alone; tests
-// hand in the arenas and look at what arrived.
+// Payload bytes of the null driver: a pattern, or none at all. Benchmarks do not touch memory;
+// tests hand in the arenas and check the bytes that arrived.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ class NullMemory {
   // Null: payloads stay as they are.
   explicit NullMemory(const ArenaTable* arenas) : arenas_(arenas) {}
 
-  // Byte `position` of every payload that this driver makes up.
+  // Byte `position` of each payload that this driver makes.
   [[nodiscard]] static std::byte pattern(std::uint32_t position) {
     return static_cast<std::byte>((position * 7 + 1) & 0xff);
   }
 
-  // Puts the first `length` bytes of the pattern into `target`.
+  // Writes the first `length` bytes of the pattern to `target`.
   void fill(const lnet::Payload& target, std::uint32_t length) const {
     PLNET_CHECK(length <= target.length, "more bytes wanted than the target holds");
     if (arenas_ != nullptr && length != 0) fill_pieces(target, length);
   }
-  // Puts these bytes there.
+  // Writes these bytes to `target`.
   void write(const lnet::Payload& target, std::span<const std::byte> bytes) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A remote interface as the null driver pretends it: one lane, at most one message parked on it.
+// A remote interface as the null driver simulates it: one lane, at most one message parked on it.
 // Records come from a fixed pool and never move, so a PeerLink may point to one.
 #pragma once
 
@@ -15,23 +15,24 @@
 
 namespace plnet::drivers {
 
-// What such a peer tells of itself: 0@lo, its own NID, and behind them that again if it is large.
+// The NIDs in the ping buffer of such a peer: 0@lo, its own NID, and behind them that one again if
+// it is large.
 inline constexpr std::size_t kNullPingBytes =
     sizeof(lnet::PingInfoWire) + 2 * sizeof(lnet::NiStatusWire) + sizeof(lnet::NiLargeStatusWire);
 
 enum class NullRxState : std::uint8_t {
-  kFree,     // nothing is being received from this peer
+  kFree,     // no message of this peer is being received
   kParked,   // the core owes a resume()
-  kResumed,  // it has come; the next flush() acts on it
+  kResumed,  // resume() was called; the next flush() runs the decision
 };
 
 struct alignas(kCacheLine) NullPeer {
-  // What every message looks at: one line.
+  // The fields that each message uses: one cache line.
   lnet::PeerLink* link = nullptr;
   TxQueue waiting;  // Transmits whose answer cannot be offered while a message is parked
   lnet::Nid nid;
   std::uint32_t in_flight = 0;  // Transmits to this peer that have not ended
-  // The message being received. The index of the record is the index of the handle.
+  // The message being received. The index of the record is the index of its handle.
   std::uint32_t generation = 0;
   std::uint32_t payload_length = 0;
   NullRxState rx_state = NullRxState::kFree;
@@ -43,13 +44,13 @@ struct alignas(kCacheLine) NullPeer {
   lnet::RxDecision decision;                     // kResumed
   std::array<std::byte, kNullPingBytes> ping{};  // the payload if it answers a ping
   NullPeer* next_free = nullptr;
-  NullPeer* next_event = nullptr;  // hook of the device's list of peers to look at
+  NullPeer* next_event = nullptr;  // hook of the device's list of peers with events
 };
 static_assert(offsetof(NullPeer, decision) == kCacheLine);
 
 class NullPeers {
  public:
-  // Allocates; start-up only.
+  // Allocates; called at start.
   explicit NullPeers(std::size_t capacity)
       : capacity_(capacity), records_(std::make_unique<NullPeer[]>(capacity)) {
     PLNET_CHECK(capacity > 0, "a null device needs room for a peer");
@@ -63,7 +64,7 @@ class NullPeers {
     return static_cast<std::uint32_t>(&peer - records_.get());
   }
 
-  // Null when all are in use.
+  // Null: all are in use.
   [[nodiscard]] NullPeer* take() {
     NullPeer* const peer = free_;
     if (peer != nullptr) free_ = peer->next_free;

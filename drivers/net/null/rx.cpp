@@ -50,7 +50,7 @@ void NullRx::conclude(NullPeer& peer) {
 
 void NullRx::abandon(NullPeer& peer, Errc cause) {
   if (!blocked(peer)) return;
-  // A decision that has come but was not carried out yet still ends the message: as failed.
+  // A decision that has come but was not run yet still ends the message: as failed.
   const bool resumed = peer.rx_state == NullRxState::kResumed;
   const lnet::RxHandle rx{peers_.index_of(peer), peer.generation};
   peer.rx_state = NullRxState::kFree;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages on their way in: offers a header to the core and carries out its decision. A parked
-// message blocks its peer; decisions that arrive by resume() are carried out in the next flush().
+// Messages on their way in: offers a header to the core and runs its decision. A parked message
+// blocks its peer; a decision that arrives by resume() is run in the next flush().
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ class NullRx {
 
   // These are offered next.
   void announce(std::span<const lnet::HeaderAhead> next) { core_.on_headers_ahead(next); }
-  // Offers one message and, unless it is parked, sees it to its end. The peer must not be blocked.
+  // Offers one message and, unless it is parked, ends it. The peer must not be blocked.
   void offer(NullPeer& peer, const lnet::MessageHeader& header);
 
-  // The peer to which the decision was for, or null if its message is gone.
+  // The peer of the decision, or null if its message is gone.
   [[nodiscard]] NullPeer* resume(lnet::RxHandle rx, const lnet::RxDecision& decision);
-  // Carries out what resume() has brought.
+  // Runs the decision that resume() has brought.
   void conclude(NullPeer& peer);
-  // The connection is gone and a parked message with it.
+  // The connection is gone, and a parked message with it.
   void abandon(NullPeer& peer, Errc cause);
 
   [[nodiscard]] static bool blocked(const NullPeer& peer) {

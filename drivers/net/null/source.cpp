@@ -40,7 +40,7 @@ NullSource::NullSource(const NullSourceConfig& config, Random& random, NullPeers
   }
 }
 
-// As a device does that has polled several at a time.
+// As a device does that has polled several messages at a time.
 unsigned NullSource::run(NullRx& rx) {
   const unsigned burst = allowance_ == nullptr ? burst_ : std::min(burst_, *allowance_);
   unsigned offered = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages made up for benchmarks: one template header, as if sent by each of N peers at random.
+// Messages for benchmarks: one template header, sent by each of N peers at random.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ namespace plnet::drivers {
 inline constexpr unsigned kSourceBurstMax = 1024;  // keeps a turn short
 
 struct NullSourceConfig {
-  lnet::MessageHeader header;  // `source` is filled in for each message
-  lnet::Nid first_peer;        // address of the first; the others count on from it
+  lnet::MessageHeader header;  // `source` is set for each message
+  lnet::Nid first_peer;        // the address of the first peer; the others count up from it
   unsigned peers = 1;
   unsigned burst = 32;  // messages per flush()
-  // Not empty: `destination` is one of these at random, who outlive the source.
+  // If not empty, `destination` is one of these at random. They outlive the source.
   std::span<const lnet::Nid> destinations;
-  // If given: how many may still be offered. Each that is takes one; its owner fills it up, so that
-  // a benchmark has so many under way and not as many as there is room for.
+  // If given, the number that may still be offered. Each offered message takes one; the owner fills
+  // it up, so that a benchmark has so many messages under way and not as many as there is room for.
   std::uint32_t* allowance = nullptr;
 };
 
@@ -30,7 +30,7 @@ class NullSource {
   // Takes its peers from the pool and keeps them.
   NullSource(const NullSourceConfig& config, Random& random, NullPeers& peers, NullStats& stats);
 
-  // Offers one burst. A peer whose message is parked is passed over. Returns messages offered.
+  // Offers one burst and returns the number of messages. A peer with a parked message is skipped.
   unsigned run(NullRx& rx);
 
  private:

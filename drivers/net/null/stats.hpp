@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the null driver counts.
+// Counters of the null driver.
 #pragma once
 
 #include "lib/base/counters.hpp"

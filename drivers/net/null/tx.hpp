@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages on their way out. The core lends them to us, so they chain themselves: no memory.
+// Messages on their way out. The core lends them to the driver, so they are linked through their
+// own hooks: no memory.
 #pragma once
 
 #include <array>
@@ -32,7 +33,7 @@ class TxQueue {
     head_ = transmit.lnd_next;
     return transmit;
   }
-  // Everything of `other` goes in front of what is here; `other` is empty afterwards.
+  // Moves all of `other` in front of these; `other` is empty afterwards.
   void prepend(TxQueue& other) {
     if (other.empty()) return;
     other.tail_->lnd_next = head_;
@@ -43,21 +44,21 @@ class TxQueue {
 
  private:
   lnet::Transmit* head_ = nullptr;
-  lnet::Transmit* tail_ = nullptr;  // means something only while head_ is not null
+  lnet::Transmit* tail_ = nullptr;  // valid only while head_ is not null
 };
 
-// Completions on their way up, a burst at a time.
+// Completions for the core, a burst at a time.
 class CompletionBurst {
  public:
-  // What the core looks at when these end it has looked at when their ACKs came: for no more than
-  // this it is still in the first-level cache.
+  // When these end, the core looks at the same data as when their ACKs came: for no more than so
+  // many it is still in the first-level cache.
   static constexpr std::size_t kCapacity = 16;
 
   [[nodiscard]] bool full() const { return count_ == kCapacity; }
   [[nodiscard]] bool empty() const { return count_ == 0; }
   void add(const lnet::Completion& completion) {
     PLNET_CHECK(!full(), "deliver a full burst first");
-    std::construct_at(&completions_[count_++], completion);  // to assign would compare first
+    std::construct_at(&completions_[count_++], completion);  // an assignment would compare first
   }
   void deliver(lnet::LndUpcalls& core) {
     if (count_ == 0) return;
