@@ -25,9 +25,9 @@ unsigned FaultEndpointDriver::poll(Instant now) {
   unsigned work = 0;
   if (stalled_until_ != Instant::min() && now >= stalled_until_) {
     stalled_until_ = Instant::min();
-    ++work;  // another turn: who was refused may have been asked before us in this one
+    ++work;  // another turn: a refused caller may have asked before this poll
   }
-  // What is held from within a delivery waits for the next poll, so that this one ends.
+  // Completions that are held from within a delivery wait for the next poll, so that this one ends.
   std::size_t i = 0;
   for (std::size_t left = held_count_; left > 0; --left) {
     const Held held = held_[i];
@@ -44,7 +44,8 @@ unsigned FaultEndpointDriver::poll(Instant now) {
 }
 
 Instant FaultEndpointDriver::next_deadline() const {
-  // Nothing else may wake those who were refused: no completion is due for what was not posted.
+  // Nothing else may wake refused callers: no completion is due for an operation that was not
+  // posted.
   Instant next = stalled_until_ == Instant::min() ? Instant::max() : stalled_until_;
   for (const Held& held : std::span(held_).first(held_count_))
     next = std::min(next, held.due);
@@ -67,7 +68,7 @@ void FaultEndpointDriver::remove(std::size_t index) {
 
 std::optional<Result<void>> FaultEndpointDriver::interfere(const Target& peer, FabricEvent ends_in,
                                                            std::uint64_t cookie) {
-  if (shut_down_) return std::nullopt;  // it is for the real driver to refuse
+  if (shut_down_) return std::nullopt;  // the real driver refuses it
   if (now_ < stalled_until_) return std::unexpected(Errc::kAgain);
   const FaultRule* const rule = judge_.draw(Direction::kTx, {.stream = peer.receive_context}, now_);
   if (rule == nullptr) return std::nullopt;
@@ -77,7 +78,7 @@ std::optional<Result<void>> FaultEndpointDriver::interfere(const Target& peer, F
     case Fault::kStall: stalled_until_ = now_ + rule->delay; return std::unexpected(Errc::kAgain);
     case Fault::kFail: completion.status = std::unexpected(rule->error); break;
     case Fault::kDrop:
-      // Only an untagged message can vanish; a read or write that did nothing is not done.
+      // Only an untagged message can vanish; a read or write without effect would not complete.
       if (ends_in != FabricEvent::kSent) {
         judge_.skip(*rule);
         return std::nullopt;
@@ -120,7 +121,7 @@ Result<void> FaultEndpointDriver::answer_tagged(const Target& peer, Tag tag, std
   return lower_->answer_tagged(peer, tag, data, cookie);
 }
 
-// Not interfered with: nothing leaves the node, and a buffer that failed to open fails its sender.
+// No fault: nothing leaves the node, and a buffer that failed to open fails its sender.
 Result<void> FaultEndpointDriver::post_tagged(const Target& from, Tag tag, bool peer_reads,
                                               const Payload& buffer, std::uint64_t cookie) {
   return lower_->post_tagged(from, tag, peer_reads, buffer, cookie);
@@ -147,8 +148,8 @@ void FaultEndpointDriver::receive(const FabricCompletion& completion) {
   const bool last = completion.buffer_unlinked || completion.event == FabricEvent::kBufferUnlinked;
   if (!last) return decide(completion, false);
   deliver_held_of(completion.cookie);
-  // kfilnd may post the buffer again, under the same cookie, while it is told of its last message:
-  // so this record goes by place, and the new one cannot take it.
+  // kfilnd may post the buffer again, under the same cookie, while it handles its last message. So
+  // this record is found by its place, and the new one cannot take it.
   const auto known = find_buffer(completion.cookie);
   decide(completion, true);
   if (known != buffers_.end()) known->live = false;
@@ -176,7 +177,7 @@ void FaultEndpointDriver::decide(const FabricCompletion& completion, bool last) 
   spoil(completion, *rule);
 }
 
-// Faults that only a message from a peer can suffer.
+// Faults that only messages of peers have.
 void FaultEndpointDriver::spoil(FabricCompletion completion, const FaultRule& rule) {
   switch (rule.fault) {
     case Fault::kDrop:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults between kfilnd and a fabric endpoint. Nothing is ordered there, so messages may be lost,
-// doubled, late and overtaken; a buffer's last message must still come last, since kfilnd reuses
-// the buffer behind it. The table is in plan.hpp.
+// Faults between kfilnd and a fabric endpoint. Messages have no order there, so they may be lost,
+// duplicated, delayed and overtaken. The last message of a buffer must still come last, since
+// kfilnd reuses the buffer behind it. The table is in plan.hpp.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace plnet::drivers {
 
-inline constexpr std::size_t kHeldEventsMax = 256;   // completions held back or made up at once
+inline constexpr std::size_t kHeldEventsMax = 256;   // completions held back or made here at once
 inline constexpr std::size_t kKnownBuffersMax = 64;  // multi-receive buffers that corrupt can find
 
 class FaultEndpointDriver final : public kfilnd::EndpointDriver,
@@ -74,7 +74,7 @@ class FaultEndpointDriver final : public kfilnd::EndpointDriver,
   };
   using Buffers = std::array<Buffer, kKnownBuffersMax>;
 
-  // Decides about one call that posts: nothing (go on), or its result.
+  // Decides about one call that posts an operation. Nothing: pass it on; else its result.
   std::optional<Result<void>> interfere(const kfilnd::Target& peer, kfilnd::FabricEvent ends_in,
                                         std::uint64_t cookie);
   void receive(const kfilnd::FabricCompletion& completion);

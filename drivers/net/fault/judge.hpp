@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides what happens to each message, from a plan and a seeded random, and counts per rule.
+// Decides the fault of each message, from a plan and a seeded random, and counts per rule.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 namespace plnet::drivers {
 
 struct RuleCounts {
-  std::uint64_t seen = 0;     // matched direction, time and address
-  std::uint64_t fired = 0;    // and was chosen
-  std::uint64_t skipped = 0;  // of those: could not be applied
+  std::uint64_t seen = 0;     // messages that matched direction, time and address
+  std::uint64_t fired = 0;    // of these, those that were chosen
+  std::uint64_t skipped = 0;  // of these, those to which the fault could not be applied
   [[nodiscard]] std::uint64_t applied() const { return fired - skipped; }
 
   friend bool operator==(const RuleCounts&, const RuleCounts&) = default;
 };
 
-// What a rule may match.
+// The properties of a message that a rule may match.
 struct Subject {
   const lnet::Nid* nid = nullptr;
   std::uint32_t stream = 0;
@@ -30,20 +30,20 @@ class FaultJudge {
  public:
   FaultJudge(Seam seam, Random random) : seam_(seam), random_(random) {}
 
-  // Replaces the plan and clears the counts; what is held under the old one runs out as it was. A
+  // Replaces the plan and clears the counts; messages held under the old plan end as it says. A
   // plan that the seam refuses changes nothing.
   [[nodiscard]] Outcome<void> set_plan(const FaultPlan& plan);
   [[nodiscard]] const FaultPlan& plan() const { return plan_; }
   [[nodiscard]] const RuleCounts& counts(std::size_t rule) const { return counts_[rule]; }
 
-  // The first rule that fires, or null. Rules behind it do not see the message.
+  // The first rule that fires, or null. Later rules do not see the message.
   [[nodiscard]] const FaultRule* draw(Direction direction, const Subject& subject, Instant now);
-  // What draw() returned could not be done.
+  // The fault that draw() returned could not be applied.
   void skip(const FaultRule& rule) {
     stats_.add(FaultTable::Id::kSkipped);
     ++counts_[static_cast<std::size_t>(&rule - plan_.rules.data())].skipped;
   }
-  // By all plans so far.
+  // The counters of all plans so far.
   [[nodiscard]] std::uint64_t applied() const;
   [[nodiscard]] FaultStats& stats() { return stats_; }
   [[nodiscard]] CounterView counters() const { return stats_.view(); }

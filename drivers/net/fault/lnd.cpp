@@ -87,7 +87,7 @@ void FaultLnd::on_unreachable(const lnet::Nid& nid, Errc cause) {
   core_.on_unreachable(nid, cause);
 }
 
-// Whatever of this peer is still in our hands, sent after release_peer() too, ends first.
+// All messages to this peer that are still held, also those sent after release_peer(), end first.
 void FaultLnd::on_peer_released(PeerLink& link) {
   tx_.release_peer(link);
   tx_.end_failed(now_);

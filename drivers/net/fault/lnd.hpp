@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults between a core and an LND: looks like an LND to the core and like the core to the LND. The
-// table in plan.hpp says what each fault does here.
+// Faults between a core and an LND: an LND for the core and a core for the LND. The table in
+// plan.hpp lists the effect of each fault here.
 #pragma once
 
 #include "drivers/net/fault/lnd_rx.hpp"
@@ -64,7 +64,7 @@ class FaultLnd final : public lnet::Lnd, public lnet::LndUpcalls {
   FaultJudge judge_;
   FaultLndTx tx_;
   FaultLndRx rx_;
-  Instant now_{};  // of the last flush(): send() and upcalls are not told the time
+  Instant now_{};  // of the last flush(): send() and upcalls bring no time
 };
 
 }  // namespace plnet::drivers

@@ -67,7 +67,7 @@ RxDecision FaultLndRx::spoil(const RxOffer& offer, const FaultRule& rule) {
   const RxDecision decision = core_.on_header(offer);
   const bool parked = decision.verdict == RxVerdict::kPark;
   if (decision.verdict != RxVerdict::kReceive && !parked) {
-    judge_.skip(rule);  // nobody looks at the payload
+    judge_.skip(rule);  // the payload goes to no buffer
     return decision;
   }
   Tracked& tracked = *track(truncate ? Note::kTruncate : Note::kCorrupt, offer);
@@ -85,7 +85,7 @@ RxDecision FaultLndRx::shorten(Tracked& tracked, RxDecision decision) {
   return decision;
 }
 
-// The LND below is told that we want none of its 0 bytes, which ends the message for it.
+// Tells the LND below to drop the message, which has 0 bytes; this ends it for the LND.
 RxDecision FaultLndRx::take(const RxOffer& offer, const FaultRule& rule, Instant now) {
   track(Note::kSwallow, offer);
   Replay& replay = *std::ranges::find(replays_, ReplayState::kFree, &Replay::state);
@@ -213,7 +213,8 @@ void FaultLndRx::conclude(Replay& replay, RxVerdict verdict) {
   if (verdict == RxVerdict::kReceive) core_.on_received(rx, {}, Health::kOk);
 }
 
-// What we have parked at the LND below ends with its connection, in on_parked_gone().
+// A message that this class has parked at the LND below ends with its connection, in
+// on_parked_gone().
 void FaultLndRx::shut_down() {
   shut_down_ = true;
   forget(nullptr, Errc::kShutdown);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults on messages that arrive. A delayed message is parked at the LND below without the core
-// knowing; a duplicated or reordered one is taken from it (it has no payload) and offered from
-// here, under handles of our own. Both keep the rule that nothing overtakes a parked message of its
-// peer.
+// Faults on arriving messages. A delayed message is parked at the LND below without the core's
+// knowledge; a duplicated or reordered one is taken from the LND (it has no payload) and offered
+// from here, under handles of this class. Both keep the rule that nothing overtakes a parked
+// message of its peer.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 
 namespace plnet::drivers {
 
-inline constexpr std::size_t kTrackedMax = 512;  // messages of the LND below that need a note
+inline constexpr std::size_t kTrackedMax = 512;  // messages of the LND below that need a record
 inline constexpr std::size_t kReplaysMax = 64;   // messages offered from here
-// Handles with this bit are ours; an LND has far fewer messages than that in hand.
+// Handles with this bit are of this class; an LND has far fewer messages.
 inline constexpr std::uint32_t kReplayBit = 0x80000000U;
 
 class FaultLndRx {
@@ -28,9 +28,9 @@ class FaultLndRx {
   void on_parked_gone(lnet::RxHandle rx, Errc cause);
   void resume(lnet::Lnd& lower, lnet::RxHandle rx, const lnet::RxDecision& decision);
   unsigned flush(lnet::Lnd& lower, Instant now);
-  // Ends what is offered from here and lets pass what comes.
+  // Ends the messages that are offered from here and passes all others unchanged.
   void shut_down();
-  // Ends what is offered from here: of one peer, or of all (null).
+  // Ends the messages that are offered from here: of one peer, or of all (null).
   void forget(const lnet::PeerLink* link, Errc cause);
   [[nodiscard]] bool idle() const { return replay_count_ == 0; }
   [[nodiscard]] Instant next_deadline() const;
@@ -38,11 +38,11 @@ class FaultLndRx {
  private:
   enum class Note : std::uint8_t {
     kFree,
-    kParked,    // by the core: holds back what we would offer of the same peer
-    kDelayed,   // by us
+    kParked,    // by the core: messages of the same peer are not offered from here
+    kDelayed,   // by this class
     kTruncate,  // on its way into the core's buffer, or parked before that
     kCorrupt,   //
-    kSwallow,   // taken by us: the core does not know its handle
+    kSwallow,   // taken by this class: the core does not know its handle
   };
   struct Tracked {
     Note note = Note::kFree;

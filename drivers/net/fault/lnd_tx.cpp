@@ -10,7 +10,7 @@ using lnet::Lnd;
 using lnet::Transmit;
 
 std::size_t FaultLndTx::send(Lnd& lower, std::span<Transmit* const> burst, Instant now) {
-  if (shut_down_) return lower.send(burst);  // it is for the real LND to refuse
+  if (shut_down_) return lower.send(burst);  // the real LND refuses them
   for (std::size_t i = 0; i < burst.size(); ++i) {
     if (now < stalled_until_) return i;
     Transmit& transmit = *burst[i];
@@ -63,7 +63,7 @@ bool FaultLndTx::hold(const FaultRule& rule, Transmit& transmit, Instant now) {
   return true;
 }
 
-// Messages held for reordering let one more pass.
+// One more message overtakes those that are held for reordering.
 void FaultLndTx::passed_one() {
   for (Held& held : std::span(held_).first(held_count_)) {
     if (held.counts_overtakers && held.overtake_left > 0) --held.overtake_left;
@@ -73,7 +73,7 @@ void FaultLndTx::passed_one() {
 bool FaultLndTx::duplicate(Transmit& transmit) {
   const auto slot = std::ranges::find(copies_, CopyState::kFree, &Copy::state);
   if (slot == copies_.end()) return false;
-  if (transmit.kept) {  // of the copy the core knows nothing
+  if (transmit.kept) {  // the core does not know the copy
     const lnet::KeptPayload kept = core_.kept_payload(transmit);
     kept.keeper->bring(kept.rx);
   }
@@ -93,7 +93,7 @@ unsigned FaultLndTx::flush(Lnd& lower, Instant now) {
   unsigned work = end_failed(now);
   if (stalled_until_ != Instant::min() && now >= stalled_until_) {
     stalled_until_ = Instant::min();
-    ++work;  // another turn: the core made its offer before us in this one
+    ++work;  // another turn: in this one the core has made its offer before this flush
   }
   for (std::size_t i = 0; i < held_count_;) {
     Held& held = held_[i];
@@ -151,7 +151,7 @@ void FaultLndTx::on_sent(std::span<const Completion> burst) {
       copy->completion = completion;
       continue;
     }
-    if (copy != nullptr) copy->original = nullptr;  // a GET lends us no memory: it need not wait
+    if (copy != nullptr) copy->original = nullptr;  // a GET lends no memory: it need not wait
     core_.on_sent({&completion, 1});
   }
 }
@@ -217,7 +217,7 @@ void FaultLndTx::remove(std::size_t index) {
 }
 
 Instant FaultLndTx::next_deadline() const {
-  // Nothing else may wake a core whose messages were refused: nothing is due for those.
+  // Nothing else may wake a core whose messages were refused, since none of them is under way.
   Instant next = stalled_until_ == Instant::min() ? Instant::max() : stalled_until_;
   for (const Held& held : std::span(held_).first(held_count_))
     next = std::min(next, held.due);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults on messages that the core sends. A held message stays the core's, lent to us; a duplicate
-// is a copy of ours, and its original does not end before it, so that the source stays put.
+// Faults on messages that the core sends. A held message still belongs to the core, which has lent
+// it; a duplicate is a copy of this class, and its original does not end before it, so that the
+// source stays in place.
 #pragma once
 
 #include <array>
@@ -12,7 +13,8 @@
 
 namespace plnet::drivers {
 
-inline constexpr std::size_t kHeldMax = 256;   // messages held back at once; others pass unharmed
+inline constexpr std::size_t kHeldMax =
+    256;  // messages held back at once; further ones pass unchanged
 inline constexpr std::size_t kCopiesMax = 64;  // duplicates under way at once
 
 class FaultLndTx {
@@ -36,7 +38,7 @@ class FaultLndTx {
     lnet::Transmit* transmit = nullptr;
     Then then = Then::kSend;
     Instant due;
-    unsigned overtake_left = 0;  // reorder: goes at 0, or when due
+    unsigned overtake_left = 0;  // reorder: sent at 0, or when due
     bool counts_overtakers = false;
     Errc error = Errc::kIo;
     Health health = Health::kOk;
@@ -47,7 +49,7 @@ class FaultLndTx {
     lnet::Transmit* original = nullptr;  // null once it has ended
     CopyState state = CopyState::kFree;
     bool original_done = false;
-    lnet::Completion completion;  // the original's, held back
+    lnet::Completion completion;  // of the original, held back
   };
 
   bool hold(const FaultRule& rule, lnet::Transmit& transmit, Instant now);
@@ -60,13 +62,14 @@ class FaultLndTx {
 
   FaultJudge& judge_;
   lnet::LndUpcalls& core_;
-  std::array<Held, kHeldMax> held_{};  // in the order in which they came
+  std::array<Held, kHeldMax> held_{};  // in the order of arrival
   std::size_t held_count_ = 0;
   std::array<Copy, kCopiesMax> copies_{};
   std::size_t copy_count_ = 0;
   Instant stalled_until_ = Instant::min();  // min: not stalled
   bool shut_down_ = false;
-  // Drawn already, but the LND had no room: not drawn again when it is offered again.
+  // The rule was drawn already, but the LND had no room: it is not drawn again for the same
+  // message.
   const lnet::Transmit* retry_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fault driver counts beside the counts of each rule: faults by kind.
+// Counters of a fault driver beside the counts of each rule: faults by kind.
 #pragma once
 
 #include "lib/base/counters.hpp"

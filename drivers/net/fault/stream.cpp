@@ -69,7 +69,7 @@ std::size_t FaultStreamDriver::write(StreamId id, Pieces pieces) {
   Stream* const stream = find(id);
   if (stream == nullptr || stream->held) return lower_->write(id, pieces);
   if (stream->doomed) return 0;
-  // Nothing is never cut short, and on_writable() would come unasked.
+  // An empty write is not cut short: on_writable() would come without a reason.
   if (std::ranges::all_of(pieces, [](const auto& piece) { return piece.empty(); })) return 0;
   if (stalls(*stream)) return 0;
   const FaultRule* const rule = judge_.draw(Direction::kTx, {.stream = id.index}, now_);
@@ -99,7 +99,8 @@ bool FaultStreamDriver::await(StreamId id, std::size_t bytes) {
   return !meddling && lower_->await(id, bytes);
 }
 
-// What goes past us cannot be spoilt, but it can be late, or come short: then only the head goes.
+// Bytes that go from socket to socket cannot be corrupted, but be late, or cut short: then only the
+// head goes.
 std::size_t FaultStreamDriver::relay(StreamId from, StreamId to, Pieces head, std::size_t bytes) {
   Stream* const stream = find(to);
   if (stream == nullptr || stream->held) return lower_->relay(from, to, head, bytes);
@@ -122,7 +123,7 @@ std::size_t FaultStreamDriver::relay(StreamId from, StreamId to, Pieces head, st
   if (truncate) {
     kill(*stream, error);
   } else if (taken == head_bytes) {
-    stream->writable_due = true;  // cut short here: the real driver will not say so
+    stream->writable_due = true;  // cut short here: the real driver does not report it
   }
   return taken;
 }
@@ -132,7 +133,7 @@ std::size_t FaultStreamDriver::write_half(Stream& stream, Pieces pieces, const F
   std::size_t total = 0;
   for (const auto piece : pieces)
     total += piece.size();
-  // In place: what looks like bytes may only be described (a simulation's memory).
+  // In place: these spans may describe memory that does not exist (a simulation's).
   std::array<std::span<const std::byte>, kHalfPiecesMax> half;
   std::size_t count = 0;
   std::size_t part = 0;
@@ -141,7 +142,7 @@ std::size_t FaultStreamDriver::write_half(Stream& stream, Pieces pieces, const F
     half[count] = piece.first(std::min(piece.size(), total / 2 - part));
     part += half[count++].size();
   }
-  if (part == 0) {  // nothing to halve
+  if (part == 0) {  // too short for half a write
     judge_.skip(rule);
     return lower_->write(stream.id, pieces);
   }
@@ -151,12 +152,12 @@ std::size_t FaultStreamDriver::write_half(Stream& stream, Pieces pieces, const F
   if (truncate) {
     kill(stream, error);
   } else if (taken == part) {
-    stream.writable_due = true;  // cut short here: the real driver will not say so
+    stream.writable_due = true;  // cut short here: the real driver does not report it
   }
   return taken;
 }
 
-// Corrupt: from a copy.
+// Corrupt: sends a copy.
 std::size_t FaultStreamDriver::write_spoilt(Stream& stream, Pieces pieces, const FaultRule& rule) {
   std::size_t total = 0;
   std::size_t copied = 0;
@@ -166,7 +167,7 @@ std::size_t FaultStreamDriver::write_spoilt(Stream& stream, Pieces pieces, const
     copied += take;
     total += piece.size();
   }
-  // The first byte: how many of the others are taken is not known yet.
+  // The first byte: the number of the others that are taken is not known yet.
   scratch_[0] ^= std::byte{0x20};
   const std::span<const std::byte> piece(scratch_.get(), copied);
   const std::size_t taken = lower_->write(stream.id, {&piece, 1});
@@ -197,7 +198,7 @@ std::size_t FaultStreamDriver::on_bytes(StreamId id, std::size_t direct,
                                         std::span<const std::byte> staged) {
   Stream* const stream = find(id);
   if (stream == nullptr) return up_.on_bytes(id, direct, staged);
-  if (stream->doomed) return staged.size();  // what comes after our reset is lost
+  if (stream->doomed) return staged.size();  // bytes behind our reset are lost
   const FaultRule* const rule = judge_.draw(Direction::kRx, {.stream = id.index}, now_);
   if (rule == nullptr) return up_.on_bytes(id, direct, staged);
   switch (rule->fault) {
@@ -210,7 +211,7 @@ std::size_t FaultStreamDriver::on_bytes(StreamId id, std::size_t direct,
     case Fault::kStall:
     case Fault::kDelay: {
       const Duration delay = rule->delay;
-      // These bytes have arrived; what follows them comes late.
+      // These bytes have arrived; those behind them come late.
       const std::size_t used = up_.on_bytes(id, direct, staged);
       if (find(id) != stream || stream->doomed) return used;
       if (!stream->paused_above && !stream->paused_here) lower_->pause_reading(id);
@@ -222,7 +223,7 @@ std::size_t FaultStreamDriver::on_bytes(StreamId id, std::size_t direct,
   }
 }
 
-// Corrupt: in place for what lies in the destination, in a copy for what is staged.
+// Corrupt: in place for bytes in the destination, in a copy for staged ones.
 std::size_t FaultStreamDriver::deliver(Stream& stream, std::size_t direct,
                                        std::span<const std::byte> staged, const FaultRule& rule) {
   if (direct > 0) {
@@ -238,7 +239,7 @@ std::size_t FaultStreamDriver::deliver(Stream& stream, std::size_t direct,
   const std::size_t at = judge_.random().below(staged.size());
   scratch_[at] ^= std::byte{0x20};
   const std::size_t used = up_.on_bytes(stream.id, direct, {scratch_.get(), staged.size()});
-  if (used <= at) judge_.skip(rule);  // left with the driver, which presents its own bytes again
+  if (used <= at) judge_.skip(rule);  // unused: the driver passes its own bytes again
   return used;
 }
 
@@ -246,13 +247,13 @@ void FaultStreamDriver::on_writable(StreamId id) {
   Stream* const stream = find(id);
   if (stream != nullptr && stream->doomed) return;
   if (stream != nullptr && (stream->tx_stalled || stream->writable_due)) {
-    stream->writable_due = true;  // poll() tells
+    stream->writable_due = true;  // poll() calls on_writable()
     return;
   }
   up_.on_writable(id);
 }
 
-// Nobody pauses what is doomed: it is read, and what comes of that is lost.
+// A stream that a fault has closed is never paused: it is read, and its bytes are lost.
 void FaultStreamDriver::on_awaited(StreamId id) {
   Stream* const stream = find(id);
   if (stream == nullptr) return up_.on_awaited(id);
@@ -292,7 +293,7 @@ void FaultStreamDriver::stop_listening(const socklnd::SocketAddress& local) {
 
 void FaultStreamDriver::close(StreamId id, Errc cause) {
   Stream* const stream = find(id);
-  if (stream != nullptr && stream->doomed) return;  // on_closed() is on its way
+  if (stream != nullptr && stream->doomed) return;  // on_closed() follows
   if (stream != nullptr) stream->doomed = true;
   lower_->close(id, cause);
 }

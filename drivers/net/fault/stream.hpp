@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults between socklnd and a stream driver. Bytes may come late, torn, spoilt or not at all, but
-// never out of order: a byte stream has no such thing. The table is in plan.hpp.
+// Faults between socklnd and a stream driver. Bytes may be late, cut short, corrupted or lost, but
+// never out of order, which a byte stream rules out. The table is in plan.hpp.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 
 namespace plnet::drivers {
 
-// Faults are possible on streams whose index is below this; others pass unharmed.
+// Faults are possible on streams whose index is below this; others pass unchanged.
 inline constexpr std::size_t kFaultStreamsMax = 1024;
-// Bytes that can be spoilt at once without touching the sender's or the driver's own.
+// Bytes that can be corrupted at once without changing the sender's or the driver's buffers.
 inline constexpr std::size_t kScratchBytes = 64UL * 1024;
-// Of a write that is halved; what lies further back is left away as well.
+// The pieces of a write that is halved; those behind are left out as well.
 inline constexpr std::size_t kHalfPiecesMax = 64;
 
 class FaultStreamDriver final : public socklnd::StreamDriver,
@@ -32,7 +32,7 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   [[nodiscard]] Outcome<void> set_plan(const FaultPlan& plan) { return judge_.set_plan(plan); }
   [[nodiscard]] const FaultJudge& judge() const { return judge_; }
 
-  // Pollable: before the real driver's. Ends stalls.
+  // Pollable: polled before the real driver. Ends stalls.
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "fault-stream"; }
   [[nodiscard]] Instant next_deadline() const override;
@@ -85,11 +85,11 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   struct Stream {
     StreamId id;
     bool live = false;
-    bool doomed = false;        // closed by a fault: on_closed() is on its way
+    bool doomed = false;        // closed by a fault: on_closed() follows
     bool paused_above = false;  // socklnd paused it
-    bool paused_here = false;   // a stall did
-    bool held = false;          // a payload lies in it: it is left alone until that is taken
-    bool writable_due = false;  // a write was cut short here, so on_writable() is ours to give
+    bool paused_here = false;   // a stall paused it
+    bool held = false;          // a payload stays in its socket: no faults until it is taken
+    bool writable_due = false;  // a write was cut short here, so on_writable() comes from here
     bool tx_stalled = false;
     Instant tx_until;
     Instant rx_until;
@@ -113,7 +113,7 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   FaultJudge judge_;
   const std::unique_ptr<Stream[]> streams_;
   const std::unique_ptr<std::byte[]> scratch_;
-  std::size_t high_ = 0;  // streams at and above were never used
+  std::size_t high_ = 0;  // streams from this index on were never used
   Instant now_{};
 };
 

@@ -14,7 +14,7 @@ unsigned FaultVerbsDriver::poll(Instant now) {
   unsigned work = 0;
   if (stalled_until_ != Instant::min() && now >= stalled_until_) {
     stalled_until_ = Instant::min();
-    ++work;  // another turn: who was refused may have been asked before us in this one
+    ++work;  // another turn: a refused caller may have asked before this poll
   }
   while (count_ > 0 && now >= held_[first_].due) {
     const WorkCompletion completion = held_[first_].completion;
@@ -28,7 +28,7 @@ unsigned FaultVerbsDriver::poll(Instant now) {
 
 Instant FaultVerbsDriver::next_deadline() const {
   const Instant held = count_ > 0 ? held_[first_].due : Instant::max();
-  // Nothing else may wake those who were refused: no completion is due for what was not posted.
+  // Nothing else may wake refused callers: no completion is due for a request that was not posted.
   return stalled_until_ == Instant::min() ? held : std::min(held, stalled_until_);
 }
 
@@ -41,7 +41,7 @@ bool FaultVerbsDriver::post_chain(QueuePairId queue_pair,
     stalled_until_ = now_ + rule->delay;
     return false;
   }
-  // Reset: the chain is posted and comes back flushed, as when the link breaks under it.
+  // Reset: the chain is posted and flushed, as when the link breaks.
   const bool posted = lower_->post_chain(queue_pair, chain);
   lower_->to_error(queue_pair);
   return posted;
@@ -53,7 +53,7 @@ void FaultVerbsDriver::push(const WorkCompletion& completion, Instant due) {
   ++count_;
 }
 
-// In order: behind what is held, or at once.
+// In order: behind held completions, or at once.
 void FaultVerbsDriver::deliver(WorkCompletion completion) {
   if (count_ == kHeldWorkMax) deliver_all_held();
   if (count_ > 0) return push(completion, now_);
@@ -71,10 +71,10 @@ void FaultVerbsDriver::deliver_all_held() {
 
 void FaultVerbsDriver::on_completions(std::span<const WorkCompletion> burst) {
   for (WorkCompletion completion : burst) {
-    // What the real driver had completed before it knew; behind a failure nothing ends well.
+    // Completions that the real driver had before the failure; behind a failure none succeeds.
     if (failed(completion.queue_pair) && completion.status)
       completion.status = std::unexpected(Errc::kAborted);
-    // A flushed request is the end of a connection that is broken already.
+    // A flushed request belongs to a connection that has broken already.
     const FaultRule* const rule =
         completion.status
             ? judge_.draw(Direction::kRx, {.stream = completion.queue_pair.index}, now_)
@@ -99,7 +99,7 @@ void FaultVerbsDriver::on_completions(std::span<const WorkCompletion> burst) {
         lower_->to_error(completion.queue_pair);
         deliver(completion);
         break;
-      default:  // reset: this one made it
+      default:  // reset: this completion succeeded
         lower_->to_error(completion.queue_pair);
         deliver(completion);
         break;
@@ -112,7 +112,7 @@ bool FaultVerbsDriver::failed(QueuePairId queue_pair) const {
   return std::ranges::find(known, queue_pair) != known.end();
 }
 
-// What ends a queue pair must not overtake its completions.
+// The end of a queue pair must not overtake its completions.
 void FaultVerbsDriver::on_disconnected(QueuePairId queue_pair, Errc cause) {
   deliver_all_held();
   up_.on_disconnected(queue_pair, cause);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Faults between o2iblnd and a verbs driver. A reliable connection delivers everything in order or
-// breaks, so there is delay, back-pressure and breaking. The table is in plan.hpp.
+// breaks, so the faults are delay, back-pressure and breaking. The table is in plan.hpp.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 
 namespace plnet::drivers {
 
-inline constexpr std::size_t kHeldWorkMax = 1024;  // completions held back; past it they go through
+inline constexpr std::size_t kHeldWorkMax =
+    1024;  // completions held back; further ones pass at once
 inline constexpr std::size_t kFailedPairsMax = 64;  // failed here and not drained yet
 
 class FaultVerbsDriver final : public o2iblnd::VerbsDriver,
@@ -91,8 +92,8 @@ class FaultVerbsDriver final : public o2iblnd::VerbsDriver,
   o2iblnd::VerbsEvents& up_;
   o2iblnd::VerbsDriver* lower_ = nullptr;
   FaultJudge judge_;
-  // One line for the whole device: whatever completes behind a delayed completion waits as well, so
-  // the order of every queue pair is kept. A ring.
+  // One queue for the whole device: completions behind a delayed one wait as well, so the order of
+  // each queue pair is kept. A ring.
   std::array<Held, kHeldWorkMax> held_{};
   std::size_t first_ = 0;
   std::size_t count_ = 0;
