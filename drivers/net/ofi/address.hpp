@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where an endpoint is, and how a provider is told: the one place that knows the rule, which every
-// node of a site has to share. {NIC address, service, context} becomes
+// The address of an endpoint, in the form that its provider needs: the one place with the rule,
+// which all nodes of a site share. {NIC address, service, context} becomes
 //   - by name (providers whose addresses are strings, such as shm, on one host):
 //     fi_shm://plnet-<NIC address in hex>-<service>-<context>-<life in hex>, where the life is the
 //     number of one endpoint's time at that place, from its making to its end (claim.hpp)
@@ -50,7 +50,7 @@ struct ProviderAddress {
   std::size_t length = 0;
 };
 
-// By name without a life: the place, which is nobody's address.
+// The name without a life: the name of the place, which is the address of no endpoint.
 [[nodiscard]] inline Result<ProviderAddress> address_of(const AddressRule& rule,
                                                         const Process& process,
                                                         Life life = kNoLife) {
@@ -64,7 +64,7 @@ struct ProviderAddress {
     if (life != kNoLife)
       length += std::snprintf(at + length, made.bytes.size() - static_cast<std::size_t>(length),
                               "-%llx", Hex{life});
-    made.length = static_cast<std::size_t>(length) + 1;  // with its end
+    made.length = static_cast<std::size_t>(length) + 1;  // with its terminating zero
     static_assert(
         std::string_view("fi_shm://plnet-0123456789abcdef-4294967295-15-0123456789abcdef").size() <
         sizeof made.bytes);

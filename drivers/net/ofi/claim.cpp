@@ -14,7 +14,7 @@ namespace plnet::ofi {
 
 namespace {
 
-// Bytes of the file that are locked; it holds the life alone.
+// Bytes of the file that are locked; it holds nothing but the life.
 enum class Lock : std::uint8_t { kOwned, kPublished };
 
 // libfabric v1.17.0 prov/util/src/util_shm.c: smr_create(), include/ofi_shm.h: smr_no_prefix(): the
@@ -35,7 +35,8 @@ struct flock range(Lock lock, short type) {
   return wanted;
 }
 
-// Of the open file, not of the process: two endpoints of one process are strangers, too.
+// A lock of the open file, not of the process: two endpoints of one process exclude each other,
+// too.
 bool set(int file, Lock lock, short type) {
   struct flock wanted = range(lock, type);
   return fcntl(file, F_OFD_SETLK, &wanted) == 0;
@@ -51,14 +52,15 @@ Life written_in(int file) {
   return pread(file, &life, sizeof life, 0) == sizeof life ? life : kNoLife;
 }
 
-// Whether it is what the place's name stands for: its last owner may have removed it just now.
+// Whether the file is the one that the place's name stands for: its last owner may have just
+// removed it.
 bool is_linked(int file) {
   struct stat found{};
   return fstat(file, &found) == 0 && found.st_nlink > 0;
 }
 
 Result<int> open_as_owner(const std::string& place) {
-  constexpr unsigned kTriesMax = 100;  // each fails only if an owner has gone in that moment
+  constexpr unsigned kTriesMax = 100;  // each try fails only if an owner has gone in that moment
   for (unsigned tries = 0; tries < kTriesMax; ++tries) {
     const int file = shm_open(place.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file < 0) return std::unexpected(errc_of_errno(errno));
@@ -112,7 +114,7 @@ Life life_at(const Process& process) {
   const int file = shm_open(object_of(process, kNoLife).c_str(), O_RDONLY | O_CLOEXEC, 0);
   if (file < 0) return kNoLife;
   const Life life = written_in(file);
-  // Read once more: the lock may be that of the next owner.
+  // Read again: the lock may be that of the next owner.
   const bool reachable = is_held(file, Lock::kPublished) && written_in(file) == life;
   (void)close(file);
   return reachable ? life : kNoLife;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is there, for addresses that are names on this host. The provider shm (libfabric 1.17) mixes
-// up names that are nobody's yet, uses what a killed process has left, and takes who comes back
-// under a name for who had it before. So each life of an endpoint has a name that no other has
-// (address.hpp), and the place, which all know, is a file that tells whose life it is. Its owner
-// holds two locks on it, which end with the process: one from before its endpoint is made until
-// after it has gone, and one for as long as the endpoint can be reached.
+// Owners of addresses that are names on this host. The provider shm (libfabric 1.17) mixes up names
+// without an owner, uses the remains of a killed process, and takes an endpoint under a known name
+// for the previous one. So each life of an endpoint has a name of its own (address.hpp), and the
+// place, which all nodes know, is a file that names the present life. Its owner holds two locks on
+// it, which end with the process: one from before its endpoint is made until after it has gone, and
+// one for as long as the endpoint can be reached.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ class Claim {
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
 
-  // Before the endpoint is made. What a killed process has left there is removed. kExists: somebody
-  // alive has the place.
+  // Called before the endpoint is made. Removes the remains of a killed process. kExists: a living
+  // process has the place.
   [[nodiscard]] Result<void> take(const Process& process, Life life);
-  // From here on others find it; until hide().
+  // From now on, until hide(), others find the endpoint.
   [[nodiscard]] Result<void> publish();
   void hide();
-  // After the endpoint has gone.
+  // Called after the endpoint has gone.
   void release();
 
  private:
@@ -34,7 +34,7 @@ class Claim {
   std::string place_;
 };
 
-// kNoLife: nobody can be reached there. Cold: some system calls.
+// kNoLife: no endpoint can be reached there. Cold: some system calls.
 [[nodiscard]] Life life_at(const Process& process);
 
 }  // namespace plnet::ofi

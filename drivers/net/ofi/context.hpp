@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of one shard's endpoint share.
+// The state that the parts of one shard's endpoint share.
 #pragma once
 
 #include <bit>
@@ -20,19 +20,19 @@ struct EndpointConfig {
   kfilnd::EndpointLimits limits{.operations_max = 1024};
   unsigned tagged_max = 1024;
   unsigned buffers_max = 64;      // multi-receive; kfilnd posts 8
-  unsigned receive_slots = 256;   // what the provider may fill between two turns
+  unsigned receive_slots = 256;   // receives that the provider may fill between two turns
   unsigned record_packets = 256;  // answers that wait for the provider
   unsigned links_max = 4096;      // remote contexts that are known at once
   unsigned strangers_max = 1024;  // of these: known only because they have written to us
   unsigned bulk_blocks = 8;       // for bulk that is scattered or in memory of no arena
   std::uint32_t bulk_bytes_max = 1U << 20U;
   Duration connect_time = std::chrono::seconds(5);     // until the provider has taken a packet
-  Duration operation_time = std::chrono::seconds(20);  // for a peer's answer; a grant's lease
+  Duration operation_time = std::chrono::seconds(20);  // until a peer answers; the lease of a grant
   Duration not_ready_time = std::chrono::milliseconds(500);  // a peer without a buffer
-  std::uint64_t seed = 1;  // of the incarnation and operation numbers: another at each start
+  std::uint64_t seed = 1;  // of the incarnation and operation numbers: differs at each start
 };
 
-// Completions that have not been told yet: room for everything that can end at once.
+// Completions that have not been reported yet: room for everything that can end at once.
 class CompletionRing {
  public:
   explicit CompletionRing(std::size_t capacity) : ring_(std::bit_ceil(capacity)) {}

@@ -18,7 +18,7 @@ void close_object(Object*& object) {
 
 constexpr const char* kNoAddress = "no provider address for this NIC address and service";
 
-// What we cannot do without, and what we are ready for.
+// The capabilities that we need, and the modes that we support.
 Info wanted(const DeviceConfig& config) {
   Info hints(fi_allocinfo());
   if (!hints) return hints;
@@ -38,10 +38,10 @@ Info wanted(const DeviceConfig& config) {
 
 Errc errc_of(int returned) {
   const int number = std::abs(returned);
-  // libfabric's own numbers begin where the system's end.
+  // libfabric's own numbers begin behind those of the system.
   if (number == FI_ETRUNC || number == FI_ETOOSMALL) return Errc::kTooBig;
   if (number >= FI_ERRNO_OFFSET) return Errc::kIo;
-  // To the LND kRefused is the word of a peer that is there; here nobody has listened.
+  // For the LND a refusal comes from a present peer; here no process has listened.
   if (number == FI_ECONNREFUSED) return Errc::kNoRoute;
   return errc_of_errno(number);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric as this process has it, and a port into it for each shard.
+// The fabric of this process, with a port for each shard.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 namespace plnet::ofi {
 
 struct DeviceConfig {
-  std::string provider;  // empty: whatever has the capabilities
+  std::string provider;  // empty: any provider with the capabilities
   AddressRule addresses;
   std::uint64_t nic_address = 0;  // ours
   std::uint32_t service = 0;      // LNet's network number
@@ -30,7 +30,7 @@ struct InfoFree {
 };
 using Info = std::unique_ptr<fi_info, InfoFree>;
 
-// Who a port is.
+// The name of a port.
 struct Identity {
   Process process;
   Life life = kNoLife;
@@ -38,8 +38,8 @@ struct Identity {
   ProviderAddress address;
 };
 
-// One reliable-datagram endpoint in a domain of its own, which one thread uses: closed in the
-// reverse order. Registered memory must be closed before the domain, after close_endpoint().
+// One reliable-datagram endpoint in its own domain, used by one thread; closed in the reverse
+// order. Registered memory must be closed before the domain, after close_endpoint().
 class Port {
  public:
   Port() = default;
@@ -49,10 +49,11 @@ class Port {
 
   [[nodiscard]] Outcome<void> open(fid_fabric* fabric, Info info, const Identity& own,
                                    std::size_t tx_events, std::size_t rx_events);
-  // Once all that peers may ask for is there: by name nobody finds it before, nor after hide().
+  // Called when everything that peers may ask for is ready: by name no peer finds it before, nor
+  // after hide().
   [[nodiscard]] Outcome<void> publish();
   void hide() { claim_.hide(); }
-  // From here on the provider touches no memory of ours.
+  // From now on the provider uses no memory of ours.
   void close_endpoint();
   void close();
 
@@ -69,7 +70,7 @@ class Port {
   Claim claim_;
 };
 
-// Cold throughout. The endpoints must be gone before it goes; the arenas outlive it.
+// Cold. The endpoints must go before it; the arenas outlive it.
 class Device {
  public:
   [[nodiscard]] static Outcome<std::unique_ptr<Device>> open(const DeviceConfig& config,
@@ -78,7 +79,7 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // `life`: another for each port that is opened, by whatever process. It is to be published.
+  // `life` differs for each port that any process opens. It is published later.
   [[nodiscard]] Outcome<void> open_port(Port& port, std::uint8_t context, Life life,
                                         std::size_t tx_events, std::size_t rx_events) const;
   [[nodiscard]] const DeviceConfig& config() const { return config_; }
@@ -96,9 +97,9 @@ class Device {
   fid_fabric* fabric_ = nullptr;
 };
 
-// The nearest code for what libfabric returned, negative or not.
+// The nearest code for a number that libfabric returned, negative or not.
 [[nodiscard]] Errc errc_of(int returned);
-// "fi_domain: No space left on device"
+// Formats as "fi_domain: No space left on device".
 [[nodiscard]] std::unexpected<Error> fabric_failure(const char* call, int returned);
 
 }  // namespace plnet::ofi

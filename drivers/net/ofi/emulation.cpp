@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this side begins, and how it ends.
+// Operations that this side begins, and their ends.
 #include "drivers/net/ofi/emulation.hpp"
 
 #include <algorithm>
@@ -224,7 +224,7 @@ Result<void> Emulation::cancel_tagged(kfilnd::Tag tag) {
     context_.stats.add(Id::kLateCancels);
     return std::unexpected(Errc::kNotFound);
   }
-  // Nobody has been told where it is, and nobody will be.
+  // No peer knows the place of the buffer, and none will.
   context_.stats.add(Id::kTaggedCancelled);
   end_tagged(number, FabricEvent::kTaggedCancelled, {});
   return {};
@@ -296,7 +296,7 @@ void Emulation::expire() {
   using State = Operation::State;
   for (std::uint32_t i = 0; i < operations_.size() && free_.size() < operations_.size(); ++i) {
     Operation& operation = operations_[i];
-    // What the provider is moving ends when it says so.
+    // An operation of the provider ends with its completion.
     if (operation.state == State::kFree || operation.state == State::kReading) continue;
     if (context_.now >= operation.deadline) {
       finish(i, std::unexpected(Errc::kTimedOut));
@@ -330,7 +330,7 @@ void Emulation::shut_down() {
     if (state != Operation::State::kFree && state != Operation::State::kReading)
       finish(i, std::unexpected(Errc::kShutdown));
   }
-  // One that a peer has taken ends with it, or with its lease.
+  // A buffer that a peer has taken ends with its operation, or with its lease.
   for (std::uint32_t i = 0; i < tagged_.count(); ++i) {
     if (tagged_.at(i).state == TaggedBuffer::State::kOpen)
       end_tagged(i, FabricEvent::kTaggedCancelled, {});

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kfilnd needs and libfabric lacks: delivery into a peer's buffer told to the sender, and
-// operations on tagged buffers that end at both sides. Bulk moves by fi_read() alone, in either
-// direction, so that no peer ever writes into our memory:
+// Functions that kfilnd needs and libfabric lacks: the sender learns of the delivery into a peer's
+// buffer, and operations on tagged buffers end at both sides. Bulk moves by fi_read() alone, in
+// either direction, so that no peer ever writes into our memory:
 //   read:    kAsk → kGrant → fi_read by the asker → kReadDone
 //   write:   kOffer → fi_read by the owner of the tag → kFetched → kConfirm
 //   answer:  kAnswer → kAnswered           message: kMessage → kDelivered
 // A grant is a lease: an asker whose read ends later counts it as failed. kFetched asks whether the
-// offered bytes were still there. So a side that gives up lets the other know the truth.
+// offered bytes were still there. So a side that gives up tells the other one the truth.
 #pragma once
 
 #include <cstdint>
@@ -39,15 +39,15 @@ class Emulation final : public TxEvents, public RxEvents {
   [[nodiscard]] Result<void> answer(const kfilnd::Target& peer, kfilnd::Tag tag, std::uint64_t data,
                                     std::uint64_t cookie);
 
-  // The first turn: what has been posted before counts from now.
+  // The first turn: the time of operations posted before counts from now.
   void begin();
-  // Sends what this turn has gathered, and ends what is overdue.
+  // Sends the packets of this turn, and ends overdue operations.
   void flush();
   void shut_down();
-  // The last of this endpoint: tells those whom the provider would not tell.
+  // The last call before the endpoint goes: tells those peers that the provider would not tell.
   void say_goodbye();
   [[nodiscard]] bool quiet() const;
-  // The endpoint is closed: nothing of a peer or of the provider reaches our memory.
+  // The endpoint is closed: no peer and no provider uses our memory.
   void abort(Errc why);
   [[nodiscard]] Instant next_deadline() const;
 
@@ -61,10 +61,10 @@ class Emulation final : public TxEvents, public RxEvents {
   [[nodiscard]] Receiver& receiver() { return rx_; }
 
  private:
-  static constexpr unsigned kRecordsMax = 64;  // of one packet
+  static constexpr unsigned kRecordsMax = 64;  // in one packet
   static constexpr Duration kPauseMin = std::chrono::microseconds(50);
   static constexpr Duration kPauseMax = std::chrono::milliseconds(10);
-  static constexpr std::uint64_t kOwnerIsTagged = 1ULL << 63U;  // of a read
+  static constexpr std::uint64_t kOwnerIsTagged = 1ULL << 63U;  // in the number of a read
 
   struct Operation {
     enum class State : std::uint8_t {
@@ -83,9 +83,9 @@ class Emulation final : public TxEvents, public RxEvents {
     std::uint32_t block = kNone;
     std::uint32_t length = 0;
     std::uint64_t cookie = 0;
-    std::uint64_t other = 0;  // the tagged buffer at the peer
+    std::uint64_t other = 0;  // the number of the tagged buffer at the peer
     lnet::Payload sink;
-    Place place;  // of what moves, here
+    Place place;  // of the payload, here
     Instant begun{};
     Instant deadline{};
     Instant due{};
@@ -97,11 +97,12 @@ class Emulation final : public TxEvents, public RxEvents {
   void give(std::uint32_t operation);
   void finish(std::uint32_t operation, Result<void> status);
   [[nodiscard]] std::uint64_t name(std::uint32_t operation) const;
-  // Ours, of that peer and in that state; kNone and counted otherwise.
+  // The operation of ours with that peer and in that state; kNone, and counted, if there is none.
   [[nodiscard]] std::uint32_t named(std::uint64_t name, std::uint32_t link, Operation::State state);
   [[nodiscard]] std::uint32_t taken(std::uint64_t name, std::uint32_t link,
                                     TaggedBuffer::State state);
-  // Where it lies, or a block for it, if one may be taken; kAgain: none, or none that is free.
+  // The place of the payload, or a block for it, if one may be taken. kAgain: none, or none is
+  // free.
   [[nodiscard]] Result<Place> local(const lnet::Payload& payload, std::uint32_t& block,
                                     bool may_take = true);
   void end_tagged(std::uint32_t entry, kfilnd::FabricEvent event, Result<void> status,
@@ -124,7 +125,7 @@ class Emulation final : public TxEvents, public RxEvents {
   void on_fetched(std::uint32_t link, const Record& record);
   void on_confirm(std::uint32_t link, const Record& record);
   void on_answer(std::uint32_t link, const Record& record);
-  // A buffer is for a process, whichever of its contexts asks; from then on it is that one's.
+  // A buffer is for all contexts of a process. From its first use on it belongs to that context.
   [[nodiscard]] Result<std::uint32_t> match(std::uint32_t link, kfilnd::Tag tag);
   void fetched(std::uint32_t entry, Result<void> status);
   void own_read_done(std::uint32_t operation, Result<void> status);
@@ -138,9 +139,9 @@ class Emulation final : public TxEvents, public RxEvents {
   TaggedBuffers tagged_;
   std::vector<Operation> operations_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> owner_;    // by packet: the operation whose message it is
-  std::vector<std::uint32_t> dirty_;    // links with an open packet; capacity: every packet
-  std::vector<std::uint16_t> records_;  // by packet: how many it holds
+  std::vector<std::uint32_t> owner_;    // by packet: the operation of its message
+  std::vector<std::uint32_t> dirty_;    // links with an open packet; capacity: all packets
+  std::vector<std::uint16_t> records_;  // by packet: the number of its records
   unsigned paused_ = 0;
   Instant next_scan_{};
   Duration scan_period_;

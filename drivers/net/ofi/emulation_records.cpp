@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What peers begin, and what they answer.
+// Operations that peers begin, and their answers.
 #include <algorithm>
 
 #include "drivers/net/ofi/emulation.hpp"
@@ -22,7 +22,7 @@ Result<void> from_wire(std::uint16_t status) {
 
 }  // namespace
 
-// kNone: garbage or a stranger for whom there is no place.
+// kNone: garbage, or a stranger without a place.
 std::uint32_t Emulation::sender(const PacketHeader& header) {
   std::uint32_t link = links_.find(header.from);
   if (link == kNone) link = links_.learn(header.from);
@@ -44,8 +44,8 @@ void Emulation::restarted(std::uint32_t link, std::uint32_t incarnation) {
   links_.refresh(link);
 }
 
-// What the earlier process was asked, this one will not answer. Messages that still wait are
-// sent to it: it may well be for them.
+// The new process will not answer questions to the previous one. Messages that still wait are sent
+// to it: they may well be for it.
 void Emulation::end_what_was_asked(std::uint32_t link) {
   for (std::uint32_t i = 0; i < operations_.size(); ++i) {
     const Operation& operation = operations_[i];
@@ -188,11 +188,11 @@ void Emulation::on_ask(std::uint32_t link, const Record& record) {
   grant.length = record.length;
   grant.lease_us = static_cast<std::uint32_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(lease).count());
-  if (!put(link, grant)) return;  // still open; whoever asked gives up in time
+  if (!put(link, grant)) return;  // still open; the asker gives up in time
   context_.stats.add(Id::kTaggedTaken);
   entry.state = TaggedBuffer::State::kGranted;
   entry.length = record.length;
-  // The asker counts from when it asked, we from a turn that may have begun a little before.
+  // The asker counts from its question, we from a turn that may have begun a little earlier.
   entry.deadline = context_.now + lease + lease / 8 + std::chrono::milliseconds(1);
 }
 
@@ -235,7 +235,7 @@ void Emulation::on_read_done(std::uint64_t owner, Result<void> status) {
 
 void Emulation::own_read_done(std::uint32_t number, Result<void> status) {
   const Operation& operation = operations_[number];
-  // The owner may have given the memory to something else by now.
+  // The owner may use the memory for something else by now.
   if (status && context_.now > operation.lease) status = std::unexpected(Errc::kTimedOut);
   if (status && operation.block != kNone)
     memory_.scatter(operation.place.at, operation.sink, operation.length);
@@ -345,7 +345,7 @@ void Emulation::on_packet_failed(std::uint32_t packet, Errc why) {
   if (owner_[packet] != kNone) return finish(owner_[packet], std::unexpected(why));
   const std::span<const std::byte> bytes = tx_.content(packet);
   const Result<PacketHeader> header = decode_header(bytes);
-  // A message whose operation has ended before.
+  // A message whose operation has already ended.
   if (!header || header->kind != PacketKind::kRecords) return;
   const std::uint32_t link = tx_.link_of(packet);
   for (std::size_t i = 0; i < header->records; ++i) {

@@ -18,7 +18,7 @@ EndpointConfig fitted(EndpointConfig config, const fi_info& info) {
   return config;
 }
 
-// The place is in the name, too: it is enough that each start has another seed.
+// The place is a part of the name: it is enough that each start has another seed.
 Life life_of(std::uint64_t seed) {
   return SplitMix64(seed + 2).next() | 1U;
 }
@@ -71,7 +71,7 @@ Outcome<void> Endpoint::open(const Device& device) {
 }
 
 Endpoint::~Endpoint() {
-  port_.hide();  // so that who is told does not find it again
+  port_.hide();  // so that a peer that is told does not find it again
   if (port_.endpoint != nullptr && has_begun_) emulation_.say_goodbye();
   port_.close_endpoint();
   memory_.close();
@@ -90,8 +90,8 @@ unsigned Endpoint::poll(Instant now) {
   has_begun_ = true;
   unsigned work = 0;
   if (port_.endpoint != nullptr) {
-    // First what has gathered since the last turn: what we owed a peer by then and what the upper
-    // layer has asked of it meanwhile travel in one packet.
+    // First the packets of the last turn: our answers to a peer and the requests of the upper layer
+    // since then travel in one packet.
     emulation_.flush();
     work += emulation_.transmitter().poll(kBurst);
     work += emulation_.receiver().poll(kBurst);
@@ -105,7 +105,7 @@ unsigned Endpoint::poll(Instant now) {
 
 unsigned Endpoint::tell() {
   unsigned told = 0;
-  // What the upper layer ends by what it does now is told next turn.
+  // Operations that the upper layer ends now are reported in the next turn.
   for (std::size_t left = context_.completions.size(); left > 0;) {
     std::array<kfilnd::FabricCompletion, kBurst> burst;
     const std::size_t count = std::min<std::size_t>(left, burst.size());

@@ -20,7 +20,7 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   [[nodiscard]] static Outcome<std::unique_ptr<Endpoint>> create(const Device& device,
                                                                  const EndpointConfig& config,
                                                                  kfilnd::EndpointEvents& events);
-  // Also under load: the provider lets go of everything first. Nothing is told any more.
+  // Possible under load: the provider releases everything first. There are no more events.
   ~Endpoint() override;
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -58,7 +58,7 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
     return emulation_.links().resolve({nic_address, service, 0});
   }
   void forget(kfilnd::PeerAddress address) override { emulation_.links().forget(address); }
-  // What the provider has not given back after operation_time is taken from it.
+  // An operation that the provider has not ended after operation_time is cancelled.
   void shut_down() override;
   [[nodiscard]] bool quiet() const override { return emulation_.quiet(); }
   [[nodiscard]] const kfilnd::EndpointLimits& limits() const override {
@@ -76,7 +76,8 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   [[nodiscard]] const fi_info& info() const { return *port_.info; }
 
  private:
-  static constexpr unsigned kBurst = 32;  // events of a queue, and completions told, in one turn
+  static constexpr unsigned kBurst =
+      32;  // events of a queue, and completions reported, in one turn
 
   Endpoint(const Device& device, const EndpointConfig& config, kfilnd::EndpointEvents& events);
   [[nodiscard]] Outcome<void> open(const Device& device);
@@ -88,7 +89,7 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   Memory memory_;
   Emulation emulation_;
   Instant abort_due_ = Instant::max();
-  bool has_begun_ = false;  // what is posted before the first turn knows no time
+  bool has_begun_ = false;  // operations posted before the first turn have no time
 };
 
 }  // namespace plnet::ofi

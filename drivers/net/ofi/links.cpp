@@ -80,8 +80,8 @@ bool Links::look_for(std::uint32_t number) {
   return true;
 }
 
-// The provider's directory is small (256 with shm). Of the lives that are over, this one's own is
-// the likeliest to have nothing left to say.
+// The provider's directory is small (256 with shm). Among the ended lives, that of this link is the
+// least likely to have unread packets.
 bool Links::make_room(std::uint32_t number) {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     Link& link = links_[(number + i) % links_.size()];
@@ -96,7 +96,7 @@ void Links::set_aside(std::uint32_t number) {
   Link& link = links_[number];
   if (link.address == FI_ADDR_NOTAVAIL) return;
   remove(link.former);
-  // What the provider still has for it would be for an address that is not there.
+  // Packets that the provider still has for the link would go to an address that does not exist.
   if (link.in_provider == 0) link.former = link.address;
   link.address = FI_ADDR_NOTAVAIL;
   link.in_provider = 0;
@@ -138,7 +138,7 @@ void Links::delist(std::uint32_t number) {
   --strangers_;
 }
 
-// One to whom nothing is on its way. If it writes again it is met anew.
+// A link without packets on their way. If its peer writes again it gets a new one.
 bool Links::drop_a_stranger() {
   std::uint32_t number = oldest_;
   for (unsigned looks = 0; looks < kLookedAtMax && number != kNone; ++looks) {
@@ -174,7 +174,7 @@ void Links::forget(kfilnd::PeerAddress address) {
   PLNET_CHECK(links_[number].resolves > 0, "a handle that was given and not forgotten");
   if (--links_[number].resolves > 0) return;
   links_[number].generation += 1;
-  // To whom something is on its way keeps its place, as a stranger.
+  // A link with packets on their way keeps its place, as a stranger.
   for_each_context(links_[number].process, [this](std::uint32_t context) {
     if (!drop(context)) enlist(context);
   });

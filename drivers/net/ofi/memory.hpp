@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory as a provider names it: arenas registered once for each endpoint, and blocks of our own
-// for what is in none. Peers may read what is registered and never write it.
+// Memory with the names that a provider needs: arenas, registered once for each endpoint, and own
+// blocks for payload in no arena. Peers may read registered memory and never write it.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace plnet::ofi {
 struct Region {
   fid_mr* mr = nullptr;
   std::byte* base = nullptr;
-  std::uint64_t remote_base = 0;  // what a peer adds an offset to
+  std::uint64_t remote_base = 0;  // to which a peer adds an offset
   std::uint64_t key = 0;
   void* descriptor = nullptr;
 };
@@ -43,14 +43,14 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // Start-up only. An arena that the provider refuses is bounced; false: our own was refused.
+  // Start-up only. An arena that the provider refuses is bounced; false: it refused our own memory.
   [[nodiscard]] bool add(fid_domain* domain, const fi_info& info);
-  // Our own, which must be registered; null on failure.
+  // Own memory, which must be registered; null on failure.
   [[nodiscard]] const Region* add(fid_domain* domain, const fi_info& info,
                                   std::span<std::byte> bytes);
   void close();
 
-  // Of a payload that is one piece to the provider. Nothing: it must be bounced.
+  // The name of a payload that is one piece for the provider. Nothing: it must be bounced.
   [[nodiscard]] std::optional<Place> contiguous(const lnet::Payload& payload) const;
   void gather(const lnet::Payload& from, std::byte* to) const;
   void scatter(const std::byte* from, const lnet::Payload& to, std::uint32_t length) const;
@@ -59,8 +59,8 @@ class Memory {
   }
 
   [[nodiscard]] std::uint32_t take_block();  // kNone: all are lent
-  // Half of them is for what peers ask of us: that ends by itself, a buffer laid open does not. Two
-  // nodes that had lent all theirs to such buffers would wait for each other's.
+  // Half of them is reserved for requests of peers, which end by themselves; a buffer that is laid
+  // open does not. Two nodes that had given all blocks to such buffers would wait for each other.
   [[nodiscard]] bool may_lay_open() const { return free_.size() > free_.capacity() / 2; }
   void give_block(std::uint32_t block);
   [[nodiscard]] Place block(std::uint32_t block) const;
@@ -75,7 +75,7 @@ class Memory {
   const ArenaTable& arenas_;
   std::uint32_t block_bytes_;
   std::vector<std::byte> blocks_;
-  std::vector<std::uint32_t> free_;  // never grows beyond what it starts with
+  std::vector<std::uint32_t> free_;  // never grows beyond its size at start
   std::array<Region, kArenasMax> regions_{};
   std::array<Region, kOwnMax> own_{};
   std::size_t own_count_ = 0;

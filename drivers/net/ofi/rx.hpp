@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes in: packets into slots of our own, and the messages among them on into the LND's
-// multi-receive buffers. They are copied, whether or not the provider could fill such buffers by
-// itself: our header does not belong there, and answers have to get through when no buffer is left.
+// Arriving packets: received into own slots, their messages copied into the LND's multi-receive
+// buffers. They are always copied, even if the provider could fill such buffers itself: our header
+// does not belong there, and answers have to arrive when no buffer is left.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class RxEvents {
  public:
   virtual ~RxEvents() = default;
   virtual void on_packet(std::span<const std::byte> bytes) = 0;
-  // The provider has told here of a failed read of ours, as shm does.
+  // The provider has reported a failed read of ours here, as shm does.
   virtual void on_lost_read() = 0;
 };
 
@@ -31,7 +31,7 @@ class Receiver {
   void attach(Port& port, const Region& region);
 
   [[nodiscard]] Result<void> post_multi_receive(const Fragment& buffer, std::uint64_t cookie);
-  // Copies a message into the buffer that is filled now; false: there is none.
+  // Copies a message into the present buffer; false: there is none.
   [[nodiscard]] bool take_message(std::span<const std::byte> message);
 
   unsigned poll(unsigned limit);
@@ -59,7 +59,7 @@ class Receiver {
   bool provider_moves_at_once_ = false;
   std::size_t slot_bytes_;
   std::vector<std::byte> slots_;
-  std::array<fi_cq_msg_entry, 32> entries_{};  // what poll() fetches
+  std::array<fi_cq_msg_entry, 32> entries_{};  // filled by poll()
   std::vector<Handle> handles_;
   std::vector<std::uint32_t> idle_;  // slots that the provider does not have
   std::vector<Buffer> buffers_;      // a ring

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one shard's endpoint counts.
+// Counters of one shard's endpoint.
 #pragma once
 
 #include "lib/base/counters.hpp"

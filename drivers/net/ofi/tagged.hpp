@@ -19,12 +19,12 @@ struct TaggedBuffer {
   bool peer_reads = false;
   kfilnd::Tag tag = 0;
   std::uint32_t generation = 0;
-  std::uint32_t link = kNone;  // of the one whom it is for, then of the one who has taken it
+  std::uint32_t link = kNone;  // of the peer that may use it, then of the one that uses it
   std::uint32_t block = kNone;
   std::uint32_t next = kNone;  // in its bucket
-  std::uint32_t length = 0;    // that was asked for
+  std::uint32_t length = 0;    // that was requested
   std::uint64_t cookie = 0;
-  std::uint64_t operation = 0;  // of the peer that has taken it
+  std::uint64_t operation = 0;  // of the peer that uses it
   lnet::Payload buffer;
   Place place;
   Instant deadline{};
@@ -69,7 +69,7 @@ class TaggedBuffers {
     ++gone.generation;
     free_.push_back(entry);
   }
-  // How peers name a buffer that they have taken.
+  // The peers' name for a buffer that they use.
   [[nodiscard]] std::uint64_t name(std::uint32_t entry) const {
     return std::uint64_t{entries_[entry].generation} << 32U | entry;
   }

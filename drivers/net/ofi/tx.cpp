@@ -92,7 +92,7 @@ bool Transmitter::offer(std::uint32_t number) {
     }
   }
   context_.stats.add(OfiCounters::Id::kProviderBusy);
-  // A peer that comes up or empties its queue makes it good; the deadline ends it.
+  // Ends when the peer starts or empties its queue, or at the deadline.
   return false;
 }
 
@@ -230,7 +230,7 @@ void Transmitter::flush_link(std::uint32_t link_number) {
     if (!late && context_.now < link.due) return;
     if (!late && !offer(number)) {
       link.due = again(packet.posted);
-      // Its queue may be full because nobody empties it any more.
+      // The peer's queue may be full because its process has gone.
       if (context_.now - packet.posted > kRetryMax) links_.refresh(link_number);
       return;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes out: packets, each sent as soon as the provider takes it, and reads of peers' memory.
+// Outgoing packets, each sent as soon as the provider takes it, and reads of peers' memory.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace plnet::ofi {
 
-// What comes of it. Told from within poll() and flush().
+// The outcome, reported from within poll() and flush().
 class TxEvents {
  public:
   virtual ~TxEvents() = default;
-  // The provider does not send it, or not any more. Also of one that was released.
+  // The provider does not send it, or not any more. Also called for a packet that was released.
   virtual void on_packet_failed(std::uint32_t packet, Errc why) = 0;
   virtual void on_read_done(std::uint64_t owner, Result<void> status) = 0;
 };
@@ -33,7 +33,7 @@ struct ReadRequest {
   std::uint32_t length = 0;
   Instant deadline{};  // until the provider has taken it
   Instant posted{};
-  Instant due{};  // when to offer it again
+  Instant due{};  // the time of the next offer
   bool in_provider = false;
   std::uint32_t epoch = 0;  // of its link, when the provider took it
 };
@@ -48,16 +48,16 @@ class Transmitter {
     region_ = &region;
   }
 
-  // A packet that is the caller's until released; kNone: all are lent.
+  // A packet for the caller until it is released; kNone: all are in use.
   [[nodiscard]] std::uint32_t take();
   [[nodiscard]] std::span<std::byte> bytes(std::uint32_t packet);
   [[nodiscard]] std::span<const std::byte> content(std::uint32_t packet);
   void post(std::uint32_t packet, std::uint32_t link, std::size_t length);
   [[nodiscard]] std::uint32_t link_of(std::uint32_t packet) const { return packets_[packet].link; }
   [[nodiscard]] std::size_t packets() const { return packets_.size(); }
-  // The caller is done with it: it is lent again once the provider is, too.
+  // The caller needs it no more: it is free when the provider is done, too.
   void release(std::uint32_t packet);
-  // Whether it waits for the provider or the provider has it.
+  // Whether it waits for the provider, or the provider has it.
   [[nodiscard]] bool busy(std::uint32_t packet) const {
     return packets_[packet].queued || packets_[packet].in_provider;
   }
@@ -66,17 +66,17 @@ class Transmitter {
   void begin();
   unsigned poll(unsigned limit);
   // A read has failed, and the provider (shm) does not say which. It moves bytes within fi_read():
-  // what has not been told as done has failed.
+  // all reads that were not reported as done have failed.
   void on_lost_read();
-  // Tries what the provider had no room for.
+  // Offers again what the provider had no room for.
   void flush();
   [[nodiscard]] bool waiting() const { return !waiting_links_.empty() || !waiting_reads_.empty(); }
   [[nodiscard]] unsigned reads() const { return reads_in_use_; }
-  // The endpoint is closed: nothing that it had will be told.
+  // The endpoint is closed: it reports nothing any more.
   void abort();
 
  private:
-  struct Handle {  // what the provider gives back; its own space comes first
+  struct Handle {  // returned by the provider; its own space comes first
     fi_context2 space{};
     std::uint32_t index = 0;
     bool is_read = false;
@@ -94,8 +94,8 @@ class Transmitter {
 
   static constexpr Duration kRetryMax = std::chrono::milliseconds(10);
 
-  // When to offer again what has been refused since `posted`: at once first, then ever more seldom.
-  // Over IP each offer to a peer who is not there is an attempt to connect.
+  // The time of the next offer of an operation refused since `posted`: at once first, then more and
+  // more seldom. Over IP each offer to an absent peer is an attempt to connect.
   [[nodiscard]] Instant again(Instant posted) const {
     return context_.now + std::min((context_.now - posted) / 8, kRetryMax);
   }
@@ -119,10 +119,10 @@ class Transmitter {
   std::vector<ReadRequest> reads_;
   std::vector<std::uint32_t> free_reads_;
   unsigned reads_in_use_ = 0;
-  std::array<fi_cq_msg_entry, 32> entries_{};  // what poll() fetches
+  std::array<fi_cq_msg_entry, 32> entries_{};  // filled by poll()
   std::vector<Handle> handles_;                // of packets, then of reads
-  std::vector<std::uint32_t> waiting_links_;   // capacity: every link
-  std::vector<std::uint32_t> waiting_reads_;   // capacity: every read
+  std::vector<std::uint32_t> waiting_links_;   // capacity: all links
+  std::vector<std::uint32_t> waiting_reads_;   // capacity: all reads
 };
 
 }  // namespace plnet::ofi

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What our endpoints say to each other through a provider. No other implementation speaks it. All
-// numbers are little-endian; doc/ofi.md explains the conversations.
+// The protocol of our endpoints over a provider. No other implementation speaks it. All numbers are
+// little-endian; doc/ofi.md explains the conversations.
 #pragma once
 
 #include <bit>
@@ -21,8 +21,8 @@ inline constexpr std::uint8_t kWireVersion = 1;
 
 enum class PacketKind : std::uint8_t { kMessage = 1, kRecords = 2 };
 
-// In front of everything. A message has its operation behind it, then its bytes; records follow
-// one behind the other.
+// At the begin of each packet. In a message its operation follows, then its bytes; records follow
+// each other.
 struct PacketHeader {
   static constexpr std::size_t kBytes = 28;
   static constexpr std::size_t kMessageBytes = kBytes + 8;
@@ -36,15 +36,15 @@ struct PacketHeader {
 
 enum class RecordKind : std::uint8_t {
   kDelivered = 1,  // answers a message
-  kAsk,            // may I read your tagged buffer?
-  kGrant,          // answers kAsk: here it is, for this long
-  kReadDone,       // ends what kGrant began
-  kOffer,          // read this into your tagged buffer
-  kFetched,        // answers kOffer: done; does it still count?
-  kConfirm,        // ends what kFetched began
+  kAsk,            // asks to read a tagged buffer
+  kGrant,          // answers kAsk: the buffer, for so long
+  kReadDone,       // ends the read that kGrant allowed
+  kOffer,          // asks the peer to read this into its tagged buffer
+  kFetched,        // answers kOffer: done; asks whether the bytes were still valid
+  kConfirm,        // ends the transfer of kFetched
   kAnswer,         // 64 bits for a tagged buffer
   kAnswered,       // answers kAnswer
-  kLeaving,        // of an address by name: who comes next under it is somebody else
+  kLeaving,        // of an address by name: the next endpoint under it is another one
 };
 
 struct Record {
@@ -53,12 +53,12 @@ struct Record {
   RecordKind kind = RecordKind::kDelivered;
   std::uint16_t status = 0;     // an errno; 0 is success
   std::uint32_t tag = 0;        // kAsk, kOffer, kAnswer
-  std::uint64_t operation = 0;  // of whoever began the conversation
-  std::uint64_t other = 0;      // the tagged buffer's, once taken; kAnswer: the data
+  std::uint64_t operation = 0;  // of the side that began the conversation
+  std::uint64_t other = 0;      // of the tagged buffer, once taken; kAnswer: the data
   std::uint64_t address = 0;
   std::uint64_t key = 0;
   std::uint32_t length = 0;
-  std::uint32_t lease_us = 0;  // kGrant: counted from when kAsk was sent
+  std::uint32_t lease_us = 0;  // kGrant: counted from the sending of kAsk
 };
 
 namespace wire_detail {
