@@ -10,7 +10,7 @@ void BlockPool::reserve(std::size_t bytes) {
   if (fresh_bytes_ < bytes) add_slab((bytes + kLine - 1) / kLine * kLine);
 }
 
-// What is left of the one before becomes small blocks.
+// The rest of the previous slab becomes small blocks.
 void BlockPool::add_slab(std::size_t bytes) {
   while (fresh_bytes_ > 0) {
     unsigned shift = kMostShift;

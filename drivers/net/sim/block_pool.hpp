@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for what is in flight, one pool for a whole simulation: blocks of powers of two, carved
-// from slabs and never given back to the system. The block given back last is taken first, so what
-// is in flight stays in the cache, and once a simulation has seen its worst nothing is allocated.
+// Memory for data in flight, one pool for a whole simulation: blocks of powers of two, carved from
+// slabs and never returned to the system. The block returned last is taken first, so data in flight
+// stays in the cache, and after the peak of a simulation nothing is allocated.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class BlockPool {
     Free*& free = free_[shift - kLeastShift];
     free = ::new (block) Free{free};
   }
-  // So that nothing is allocated until blocks of that many bytes are out.
+  // Reserves blocks of that many bytes, so that nothing is allocated before they are in use.
   void reserve(std::size_t bytes);
   [[nodiscard]] std::size_t bytes_made() const { return made_; }
 
@@ -57,7 +57,7 @@ class BlockPool {
   void add_slab(std::size_t bytes);
 
   std::array<Free*, kMostShift - kLeastShift + 1> free_{};
-  std::byte* fresh_ = nullptr;  // of the slab that is being carved
+  std::byte* fresh_ = nullptr;  // in the slab that is being carved
   std::size_t fresh_bytes_ = 0;
   std::size_t made_ = 0;
   std::vector<std::unique_ptr<std::byte, Deleter>> slabs_;

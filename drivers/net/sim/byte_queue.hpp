@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes on their way: what a stream has taken and its reader has not got yet. They lie in small
-// blocks of the simulation's pool, so memory follows what is in flight and not the number of
-// streams. Payload that is only described (see lazy_memory.hpp) travels as its description.
+// Bytes on their way: taken by a stream and not read yet. They lie in small blocks of the
+// simulation's pool, so memory follows the bytes in flight and not the number of streams. Payload
+// that is only described (see lazy_memory.hpp) travels as its description.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ class ByteQueue {
 
   void push(BlockPool& pool, std::span<const std::byte> bytes);
   void push(BlockPool& pool, const PatternRun& run);
-  // Moves from the front to `out`, which may be lazy; that much must be there.
+  // Moves bytes from the front to `out`, which may be lazy; so many must be there.
   void move_out(BlockPool& pool, LazyMemory* lazy, std::span<std::byte> out);
-  // Moves from the front to the end of `other`; that much must be there.
+  // Moves bytes from the front to the end of `other`; so many must be there.
   void move_to(BlockPool& pool, ByteQueue& other, std::size_t count);
   void drop(BlockPool& pool, std::size_t count);
-  // Cuts off the end.
+  // Drops bytes at the end.
   void keep_first(BlockPool& pool, std::size_t count);
   void clear(BlockPool& pool) { drop(pool, size_); }
 
-  // How many bytes from place `from` on come before the next described one, `limit` at most.
+  // The number of bytes from place `from` on before the next described one, `limit` at most.
   [[nodiscard]] std::size_t plain_bytes(std::size_t from, std::size_t limit) const;
-  // How many bytes of a described piece are in front.
+  // The number of bytes of a described piece at the front.
   [[nodiscard]] std::size_t described_bytes() const {
     return first_ != nullptr && first_->described ? first_->length - head_ : 0;
   }
@@ -40,7 +40,7 @@ class ByteQueue {
   struct Piece {
     Piece* next;
     std::uint32_t length;
-    bool described;  // then there is a PatternRun behind this, else bytes
+    bool described;  // a PatternRun follows, else bytes
   };
   static constexpr unsigned kPlainShift = 8;  // room for two headers of LNet and some
   static constexpr unsigned kRunShift = 6;
@@ -61,7 +61,7 @@ class ByteQueue {
   Piece* first_ = nullptr;
   Piece* last_ = nullptr;
   std::uint32_t size_ = 0;
-  std::uint32_t head_ = 0;  // bytes of the first piece that are gone
+  std::uint32_t head_ = 0;  // bytes of the first piece that have left
 };
 
 }  // namespace plnet::drivers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws in the words of the simulator. A drawn probability of zero draws nothing, so that turning
-// one fault off is not a different run in every other respect.
+// Draws of the simulator. A probability of zero draws nothing, so that a fault that is turned off
+// does not change the rest of the run.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ inline constexpr Ppm kAlways = 1'000'000;
   return odds != 0 && random.below(kAlways) < odds;
 }
 
-// Evenly from [0, spread].
+// Uniform in [0, spread].
 [[nodiscard]] inline Duration drawn_within(Random& random, Duration spread) {
   if (spread <= Duration::zero()) return Duration::zero();
   return Duration{
       static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(spread.count()) + 1))};
 }
 
-// Evenly from [least, most].
+// Uniform in [least, most].
 [[nodiscard]] inline std::size_t drawn_between(Random& random, std::size_t least,
                                                std::size_t most) {
   return least >= most ? most : least + static_cast<std::size_t>(random.below(most - least + 1));

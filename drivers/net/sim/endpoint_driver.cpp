@@ -19,7 +19,7 @@ std::uint32_t copy_payload(const ArenaWindow& to, const ArenaWindow& from, std::
                            LazyMemory* lazy) {
   lnet::Payload sink = to.payload;
   std::uint32_t moved = 0;
-  // Piece by piece of the source, and of the sink what that fills.
+  // Goes through the pieces of the source, and through those of the sink that they fill.
   lnet::Payload source = from.payload;
   source.length = std::min({source.length, sink.length, limit});
   lnet::for_each_piece(source, [&](const Fragment& piece) {
@@ -80,7 +80,7 @@ void SimEndpointDriver::forget(PeerAddress address) {
 
 Result<void> SimEndpointDriver::may_post() {
   if (shut_down_) return std::unexpected(Errc::kShutdown);
-  // Refusing without need is fair only while a completion is due that tells to try again.
+  // A refusal without need is allowed only while a completion is due that makes the LND retry.
   if (in_flight_ >= config_.limits.operations_max ||
       (in_flight_ > 0 && happens(fabric_.random(), fabric_.shape().post_refused))) {
     counters_.add(Id::kRefused);

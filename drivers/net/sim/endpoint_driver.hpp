@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One simulated fabric endpoint for one shard: multi-receive buffers, tagged buffers that a peer
-// reads or writes once, and everything that may go wrong with them.
+// reads or writes once, and their possible faults.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,7 @@ class SimEndpointDriver final : public kfilnd::EndpointDriver, public Pollable {
   [[nodiscard]] std::string_view name() const override { return "sim endpoint"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
 
-  // What follows is for SimEndpointFabric. Each only makes a note for poll().
+  // For SimEndpointFabric. Each call only makes a note for poll().
   struct Tagged {
     EndpointProcess from;
     lnet::Payload buffer;
@@ -88,7 +88,7 @@ class SimEndpointDriver final : public kfilnd::EndpointDriver, public Pollable {
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
   // False: no buffer has room.
   [[nodiscard]] bool take_message(std::span<const std::byte> message);
-  // The buffer that an operation by `from` may take; null: no match.
+  // The buffer that an operation of `from` may use; null: no match.
   [[nodiscard]] Tagged* match(Tag tag, const EndpointProcess& from);
   [[nodiscard]] Tagged* taken(Tag tag);
   void end_tagged(Tag tag, kfilnd::FabricEvent event, Result<void> status, std::uint32_t length,
@@ -107,7 +107,7 @@ class SimEndpointDriver final : public kfilnd::EndpointDriver, public Pollable {
     std::uint64_t cookie = 0;
     std::uint32_t used = 0;
   };
-  struct Note {  // a completion that has not been told
+  struct Note {  // a completion that was not reported yet
     std::uint64_t cookie = 0;
     std::uint64_t data = 0;
     std::uint32_t length = 0;
@@ -140,24 +140,24 @@ class SimEndpointDriver final : public kfilnd::EndpointDriver, public Pollable {
   std::uint32_t index_;  // the fabric's
   std::vector<Address> addresses_;
   std::unordered_map<Tag, Tagged> tags_;  // looked up, and walked only to empty it in tag order
-  // Taken up by the next buffer: tags come and go with every transfer.
+  // Reused by the next buffer: tags come and go with each transfer.
   std::vector<std::unordered_map<Tag, Tagged>::node_type> spare_tags_;
   PooledRing<Buffer> buffers_;
   PooledRing<Note> completions_;
-  unsigned in_flight_ = 0;  // of ours, until their completion is handed over
+  unsigned in_flight_ = 0;  // own operations until their completion is reported
   bool link_changed_ = false;
   bool link_usable_ = true;
   bool shut_down_ = false;
   Counters<SimEndpointCounters> counters_;
 };
 
-// Payload and the arenas that its fragments are of.
+// Payload and the arenas of its fragments.
 struct ArenaWindow {
   const ArenaTable& arenas;
   const lnet::Payload& payload;
 };
 
-// Copies as much as both have, at most `limit`.
+// Copies as many bytes as both have, at most `limit`.
 std::uint32_t copy_payload(const ArenaWindow& to, const ArenaWindow& from, std::uint32_t limit,
                            LazyMemory* lazy);
 

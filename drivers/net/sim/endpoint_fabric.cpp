@@ -14,7 +14,7 @@ using OpKind = EndpointOperation::Kind;
 
 namespace {
 
-// An event's word: kind, then generation and index of the operation, or driver and tag.
+// The word of an event: kind, then generation and index of the operation, or driver and tag.
 constexpr unsigned kKindShift = 60;
 constexpr unsigned kHighShift = 32;
 constexpr std::uint64_t kHighMask = (1ULL << (kKindShift - kHighShift)) - 1;
@@ -69,7 +69,7 @@ void SimEndpointFabric::set_link(std::uint64_t nic_address, bool usable) {
 void SimEndpointFabric::change_nic_address(std::uint64_t from, std::uint64_t to) {
   nics_[to] = nics_[from];
   nics_.erase(from);
-  // A NIC ends what it has begun at a buffer of its own, or that would never be given back.
+  // A NIC ends operations that it has begun at its own buffer, or the buffer would never come back.
   for (std::uint32_t i = 0; i < operations_.size(); ++i) {
     EndpointOperation& one = operations_[i];
     if (one.in_use && one.transferring && one.to.nic_address == from) one.to.nic_address = to;
@@ -165,7 +165,7 @@ void SimEndpointFabric::depart(EndpointOperation& operation) {
     return;
   }
   const auto nic = nics_.find(operation.to.nic_address);
-  if (nic == nics_.end()) {  // a switch says so
+  if (nic == nics_.end()) {  // the switch reports it
     const Duration latency = network_.latency(config.host, config.host);
     fail_at(operation, network_.now() + latency, Errc::kNoRoute);
     return;
@@ -207,7 +207,7 @@ void SimEndpointFabric::retry(EndpointOperation& operation, Errc at_last) {
 }
 
 void SimEndpointFabric::take_tagged(EndpointOperation& operation, SimEndpointDriver& target) {
-  if (operation.from == nullptr) {  // its process is gone, and with it the memory
+  if (operation.from == nullptr) {  // its process has gone, and with it the memory
     complete(operation);
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric between simulated endpoints: who answers to which NIC address and service, and what
-// becomes of each operation on its way. Nothing is ordered: each operation draws its own delay.
+// The fabric between simulated endpoints: the process behind each NIC address and service, and the
+// fate of each operation. Operations have no order: each draws its own delay.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace plnet::drivers {
 
 class SimEndpointDriver;
 
-// A process on the fabric: all its endpoints share these two.
+// A process on the fabric: all its endpoints have the same address and service.
 struct EndpointProcess {
   std::uint64_t nic_address = 0;
   unsigned service = 0;
@@ -32,7 +32,7 @@ struct EndpointOperation {
   enum class Kind : std::uint8_t { kSend, kRead, kWrite, kAnswer };
 
   Kind kind = Kind::kSend;
-  SimEndpointDriver* from = nullptr;  // none once it is gone
+  SimEndpointDriver* from = nullptr;  // null when it has gone
   EndpointProcess to;
   std::uint8_t receive_context = 0;
   kfilnd::Tag tag = 0;
@@ -44,10 +44,10 @@ struct EndpointOperation {
   Result<void> outcome;
   std::uint32_t generation = 0;
   std::uint32_t next_free = ~0U;
-  std::uint32_t index = 0;  // its own
+  std::uint32_t index = 0;  // its own index
   std::uint32_t tries = 0;
   bool in_use = false;
-  bool transferring = false;  // the target's NIC is at its buffer
+  bool transferring = false;  // the target's NIC uses its buffer
 };
 
 class SimEndpointFabric final : private EventSink {
@@ -61,18 +61,18 @@ class SimEndpointFabric final : private EventSink {
   [[nodiscard]] const EndpointShape& shape() const { return shape_; }
   [[nodiscard]] std::size_t operations() const { return live_; }
 
-  // A cable is pulled or put back: all endpoints on that NIC are told.
+  // A cable is pulled or plugged: all endpoints on that NIC are told.
   void set_link(std::uint64_t nic_address, bool usable);
-  // The cable goes to another port of a switch, and the NIC has another address.
+  // The cable moves to another port of a switch, and the NIC has another address.
   void change_nic_address(std::uint64_t from, std::uint64_t to);
 
-  // What follows is for SimEndpointDriver.
+  // For SimEndpointDriver.
   [[nodiscard]] std::uint32_t add(SimEndpointDriver& driver);
   void remove(SimEndpointDriver& driver);
   [[nodiscard]] EndpointOperation& start(EndpointOperation::Kind kind, SimEndpointDriver& from);
   // Room for the bytes of a send.
   void make_message(EndpointOperation& operation, std::size_t bytes);
-  // Sends what start() gave out on its way.
+  // Starts the operation that start() has returned.
   void depart(EndpointOperation& operation);
   void cancel_later(std::uint32_t driver, kfilnd::Tag tag);
 

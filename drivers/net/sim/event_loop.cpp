@@ -34,7 +34,7 @@ bool EventLoop::cancel(EventId id) {
   if (slot.generation != id.generation || slot.sink == nullptr) return false;
   --pending_;
   if (slot.previous == kDue) {
-    slot.sink = nullptr;  // the key stays until it comes up, which is soon
+    slot.sink = nullptr;  // the key stays until its turn, which is soon
   } else {
     unlink(slot);
     free_slot(id.slot);
@@ -107,10 +107,10 @@ void EventLoop::run_head() {
   sink.on_event(word);
 }
 
-// Events of one tick have nothing to do with each other, mostly, so what one waits for from memory
-// can come while another runs.
+// Most events of one tick are independent, so memory that one waits for is fetched while another
+// one runs.
 void EventLoop::fetch_ahead() {
-  if (fetched_ != kNoSlot) {  // a list can be followed only a step at a time
+  if (fetched_ != kNoSlot) {  // a list can be followed only one step at a time
     fetched_ = slots_[fetched_].next;
     if (fetched_ != kNoSlot) __builtin_prefetch(&slots_[fetched_]);
   }
@@ -162,7 +162,7 @@ void EventLoop::place(std::uint32_t index) {
   link(index, level * kBuckets + digit);
 }
 
-// They are not few any more: what the heap has goes where it belongs.
+// There are not few events any more: those of the heap go to their buckets.
 void EventLoop::leave_heap() {
   few_ = false;
   tick_ =
@@ -226,8 +226,8 @@ std::uint64_t EventLoop::start_of(unsigned bucket) const {
   return above | digit << shift;
 }
 
-// Makes the next events due, unless they lie behind `until`: nothing may be due that is far away,
-// or what is scheduled before it would have to be sorted in.
+// Makes the next events due, unless they are later than `until`: distant events must not be due, or
+// events scheduled before them would have to be sorted in.
 bool EventLoop::fill_due(std::int64_t until) {
   due_.clear();
   due_next_ = 0;
@@ -275,7 +275,7 @@ void EventLoop::pop_head() {
   }
 }
 
-// Whether there is an event up to `until`; head() is it.
+// Whether there is an event up to `until`; head() is that event.
 bool EventLoop::find_head(std::int64_t until) {
   for (;;) {
     const Key* const key = head();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fetching what will be looked at soon: hints to the machine, nothing that a run could depend on.
+// Prefetches of data that is used soon: hints to the machine, without any effect on a run.
 #pragma once
 
 #include <cstddef>

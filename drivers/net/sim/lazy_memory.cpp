@@ -47,7 +47,7 @@ LazyMemory::Runs::iterator LazyMemory::make_room(Runs& runs, std::byte* begin, s
     const Placed whole = *first;
     first->run = whole.run.first(static_cast<std::uint64_t>(begin - whole.begin));
     ++first;
-    if (whole.end() > end) {  // it goes on behind the hole
+    if (whole.end() > end) {  // its rest lies behind the hole
       const Placed rest{end, whole.run.behind(static_cast<std::uint64_t>(end - whole.begin))};
       first = runs.insert(first, rest);
       store_head(rest);
@@ -126,7 +126,7 @@ std::optional<std::uint64_t> LazyMemory::first_wrong(std::span<const std::byte> 
     if (wrong) return;
     const PatternRun wanted = run.behind(done);
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(part)>, PatternRun>) {
-      // Another part of a pattern: by chance its first byte may be right, no more.
+      // Another part of a pattern: its first byte may be right by chance, but no more.
       if (part.seed != wanted.seed || part.offset != wanted.offset) wrong = done;
       done += part.length;
     } else {
@@ -149,8 +149,8 @@ void LazyMemory::copy(std::byte* to, std::span<const std::byte> from) {
     }
     return;
   }
-  // Runs of the source may move while those of the sink are put, if they are of one arena; parts
-  // are handed over by value, and the next one is looked up anew.
+  // Runs of the source may move while those of the sink are put, if both are of one arena; parts
+  // are passed by value, and the next one is looked up again.
   for_each_part(from, [&](const auto part) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(part)>, PatternRun>) {
       if (to_lazy) {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arenas whose payload need not exist: a site of routers has terabytes of buffers, and what a
-// simulation wants of a payload is to know that it came whole, to the right place and unchanged.
+// Arenas whose payload need not exist: a site of routers has terabytes of buffers, and a simulation
+// only checks that a payload arrives whole, at the right place and unchanged.
 //
-// Payload is a part of a pattern (pattern.hpp). A lazy arena keeps what lies where as runs {place,
+// Payload is a part of a pattern (pattern.hpp). A lazy arena keeps its content as runs {place,
 // pattern, offset, length}. The simulator's drivers take runs from the memory that they send from,
 // carry them as descriptions and put them into the memory that they deliver to: nothing is copied,
-// and whoever checks compares descriptions. Cut, shifted, swapped or missing payload is another run
-// in that place, or none, and does not pass.
+// and a check compares descriptions. Cut, shifted, swapped or missing payload is another run in
+// that place, or none, and fails the check.
 //
-// Behind a lazy arena is address space that costs nothing until it is touched. Bytes that are none
-// of a pattern's (headers, ping buffers) are simply stored there, so any payload may go through any
-// arena. The first kHead bytes of each run are stored, too: who writes there by hand, as an LND
-// does that copies the begin of a payload from a staging buffer, is noticed, and the run ends. That
-// is enough as long as payload is filled in from front to back. What is not noticed: a write by
-// hand into the middle of a run (tests that look for that use an arena with memory behind it). A
-// read by hand behind a run's kHead bytes finds nothing: use copy().
+// Behind a lazy arena is address space that costs nothing until it is touched. Other bytes
+// (headers, ping buffers) are stored there, so any payload may go through any arena. The first
+// kHead bytes of each run are stored, too: a write by hand there, of an LND that copies the begin
+// of a payload from a staging buffer, is noticed, and the run ends. That is enough as long as
+// payload is filled from front to back. A write by hand into the middle of a run is not noticed
+// (tests that look for that use an arena with memory behind it). A read by hand behind a run's
+// kHead bytes finds nothing: use copy().
 //
-// To whoever builds a node an arena from here is an Arena like others. To the driver it is a lazy
-// one by where it lies: see SimNetwork::set_lazy_memory().
+// For the builder of a node an arena from here is like any other one. A driver recognises a lazy
+// one by its address: see SimNetwork::set_lazy_memory().
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class LazyMemory {
  public:
   static constexpr std::size_t kHead = 64;
 
-  // Address space for all lazy arenas of a simulation. kNoMemory: the system has not got that much.
+  // Address space for all lazy arenas of a simulation. kNoMemory: the system does not have so much.
   [[nodiscard]] static Result<std::unique_ptr<LazyMemory>> reserve(std::uint64_t bytes);
   ~LazyMemory();
   LazyMemory(const LazyMemory&) = delete;
@@ -51,29 +51,29 @@ class LazyMemory {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(pointer) - base_) < used_;
   }
 
-  // What follows works on lazy and on plain memory; a range lies in one arena.
+  // These work on lazy and on plain memory; a range lies in one arena.
 
   // Makes `memory` the first bytes of the run.
   void fill(std::span<std::byte> memory, const PatternRun& run);
-  // The place of the first byte of `memory` that is not the run's; nothing if all are right.
+  // The place of the first wrong byte of `memory`; nothing if all are those of the run.
   [[nodiscard]] std::optional<std::uint64_t> first_wrong(std::span<const std::byte> memory,
                                                          const PatternRun& run);
-  // As memmove() does, for overlapping ranges only if both are plain.
+  // Like memmove(), for overlapping ranges only if both are plain.
   void copy(std::byte* to, std::span<const std::byte> from);
 
   // For drivers, on lazy memory.
   void put(std::byte* to, const PatternRun& run);
   void put(std::byte* to, std::span<const std::byte> bytes);
-  // Calls visit(run) and visit(bytes) for what lies there, in order.
+  // Calls visit(run) and visit(bytes) for the content, in order.
   template <class Visit>
   void for_each_part(std::span<const std::byte> memory, Visit&& visit);
 
-  // Bytes that were really copied or made up, and bytes that were only described.
+  // Bytes that were copied or generated, and bytes that were only described.
   [[nodiscard]] std::uint64_t bytes_touched() const { return touched_; }
   [[nodiscard]] std::uint64_t bytes_described() const { return described_; }
 
  private:
-  // Arenas begin on these bounds, so that the address says which it is.
+  // Arenas begin on these bounds, so that an address tells its arena.
   static constexpr unsigned kGranuleShift = 24;
 
   struct Placed {
@@ -91,10 +91,10 @@ class LazyMemory {
   }
   // The first run that ends behind `pointer`.
   [[nodiscard]] static Runs::iterator find(Runs& runs, const std::byte* pointer);
-  // Cuts [begin, end) out of what is there; returns where a run for it belongs.
+  // Removes [begin, end) from the runs; returns the place for a run there.
   Runs::iterator make_room(Runs& runs, std::byte* begin, std::byte* end);
   void store_head(const Placed& placed);
-  // The run at or behind `at`, after runs that were overwritten by hand have gone.
+  // The run at or behind `at`, after the removal of runs that were overwritten by hand.
   [[nodiscard]] const Placed* next_run(const std::byte* at, const std::byte* end);
 
   std::byte* base_;
@@ -106,7 +106,7 @@ class LazyMemory {
   std::uint64_t described_ = 0;
 };
 
-// For memory of which it is not known whether it is lazy; without `lazy` it is not.
+// For memory that may be lazy; without `lazy` it is plain.
 void copy_memory(LazyMemory* lazy, std::byte* to, std::span<const std::byte> from);
 
 template <class Visit>

@@ -10,7 +10,7 @@ namespace plnet::drivers {
 
 namespace {
 
-constexpr Duration kLocalLatency = std::chrono::nanoseconds(300);  // a host to itself
+constexpr Duration kLocalLatency = std::chrono::nanoseconds(300);  // from a host to itself
 
 }  // namespace
 
@@ -126,7 +126,7 @@ Duration SimNetwork::latency(HostId from, HostId to) {
   return draw_latency(own == nullptr ? shape_ : own->shape);
 }
 
-// When the last of so many bytes is through, behind those before it.
+// The time at which the last of so many bytes has left, behind earlier ones.
 Instant SimNetwork::pass(Instant& free, Instant from, std::size_t bytes,
                          std::uint64_t bytes_per_second) {
   if (bytes_per_second == 0) return from;
@@ -139,8 +139,8 @@ Instant SimNetwork::pass(Instant& free, Instant from, std::size_t bytes,
   return free;
 }
 
-// A host sends at its own rate, whomever to. If it were charged for a slow link, all its neighbours
-// would be slow, and nobody could tell whether that is the network's doing or the program's.
+// A host sends at its own rate to all peers. If a slow link slowed its sender, all neighbours of
+// the sender would be slow, and the cause, network or program, would be hidden.
 std::optional<Instant> SimNetwork::transit(HostId from, HostId to, std::size_t bytes) {
   if (!reaches(from, to)) return std::nullopt;
   if (from == to) return now() + kLocalLatency;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts, the links between them, and what may break there: latency, bandwidth, partitions, hosts
-// that vanish. Says when something that leaves one host arrives at another, or that it is lost;
-// streams, queue pairs and endpoints are built on that answer.
+// Hosts, the links between them, and their faults: latency, bandwidth, partitions, hosts that
+// vanish. Computes when a message from one host arrives at another, or that it is lost; streams,
+// queue pairs and endpoints are built on that.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@ inline constexpr HostId kNoHost = ~0U;
 using IpBytes = std::array<std::uint8_t, 16>;  // IPv4 as v4-mapped IPv6
 [[nodiscard]] IpBytes mapped_ipv4(std::uint32_t address);
 
-// Told when hosts lose sight of each other or find each other again; cold.
+// Told when hosts become unreachable or reachable again; cold.
 class ReachabilitySink {
  public:
-  // `other`: kNoHost if it concerns all that `host` has to do with.
+  // `other`: kNoHost if it concerns all peers of `host`.
   virtual void on_reachability(HostId host, HostId other) = 0;
 
  protected:
@@ -44,7 +44,7 @@ class SimNetwork {
 
   [[nodiscard]] EventLoop& loop() { return loop_; }
   [[nodiscard]] Instant now() const { return loop_.now(); }
-  // For what is in flight.
+  // Memory for data in flight.
   [[nodiscard]] BlockPool& pool() { return pool_; }
   // Start-up only: arenas from there are lazy, see lazy_memory.hpp. It outlives the drivers.
   void set_lazy_memory(LazyMemory& lazy) { lazy_ = &lazy; }
@@ -57,18 +57,18 @@ class SimNetwork {
   [[nodiscard]] HostId host_of(const IpBytes& ip) const;
   [[nodiscard]] const IpBytes& first_address(HostId host) const;
 
-  // Links that differ from the rest; both directions are set apart. What waits for a slow one is
-  // in the network: its sender has sent it, and other links are as quick as before.
+  // Links with another shape; each direction by itself. Messages that wait for a slow link are in
+  // the network: their sender has sent them, and other links are as fast as before.
   void set_link(HostId from, HostId to, const LinkShape& shape);
-  void reset_link(HostId from, HostId to);  // it is as the rest again
+  void reset_link(HostId from, HostId to);  // the shape of all others again
 
-  // A partition in one direction: what `from` sends never reaches `to`.
+  // A partition in one direction: messages of `from` never reach `to`.
   void block(HostId from, HostId to);
   void unblock(HostId from, HostId to);
   void block_both(HostId a, HostId b);
   void unblock_both(HostId a, HostId b);
   // Power off: nothing leaves and nothing arrives. A vanished host that is set present again has
-  // rebooted: whoever runs it builds its drivers anew.
+  // rebooted: its owner builds its drivers anew.
   void set_present(HostId host, bool present);
   [[nodiscard]] bool present(HostId host) const { return hosts_[host].present; }
   [[nodiscard]] bool reaches(HostId from, HostId to) const {
@@ -76,18 +76,18 @@ class SimNetwork {
   }
   void watch_reachability(ReachabilitySink& sink) { watchers_.push_back(&sink); }
 
-  // Hot. When `bytes` that leave now arrive; nothing if they are lost. Order is not kept: who needs
-  // it takes the latest arrival so far.
+  // Hot. The arrival time of `bytes` that leave now; nothing if they are lost. Order is not kept: a
+  // caller that needs it takes the latest arrival so far.
   [[nodiscard]] std::optional<Instant> transit(HostId from, HostId to, std::size_t bytes);
-  // How long an acknowledgement that needs no bandwidth takes.
+  // The duration of an acknowledgement that needs no bandwidth.
   [[nodiscard]] Duration latency(HostId from, HostId to);
 
  private:
-  struct Host {  // what every message looks at
+  struct Host {  // used for each message
     Instant egress_free{};
     bool present = true;
   };
-  struct Link {  // one with a shape of its own
+  struct Link {  // with a shape of its own
     LinkShape shape;
     Instant free{};
   };
@@ -114,7 +114,7 @@ class SimNetwork {
   std::vector<std::vector<IpBytes>> addresses_;  // by host
   std::size_t absent_ = 0;
   std::unordered_map<IpBytes, HostId, IpHash> by_address_;
-  // Looked up by key only, never walked: their order must not leak into a run.
+  // Looked up by key only, never walked: their order must not have an effect on a run.
   std::unordered_map<std::uint64_t, Link> links_;
   std::unordered_set<std::uint64_t> blocked_;
   std::vector<ReachabilitySink*> watchers_;

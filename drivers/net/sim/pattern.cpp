@@ -12,12 +12,12 @@ namespace plnet::drivers {
 
 namespace {
 
-// One number is drawn for each block: a draw costs more than to write or compare all of it.
+// One number is drawn for each block: a draw costs more than writing or comparing a whole block.
 constexpr std::size_t kWords = 8;
 using Block = std::array<std::uint64_t, kWords>;
 constexpr std::size_t kBlock = sizeof(Block);
 
-// What makes the words of a block differ in each byte.
+// Makes the words of a block differ in each byte.
 constexpr Block kOfWord = [] {
   SplitMix64 random(0x9e37'79b9'7f4a'7c15ULL);
   Block words;
@@ -35,8 +35,8 @@ std::array<std::byte, kBlock> block_of(std::uint64_t salted_seed, std::uint64_t 
   return std::bit_cast<std::array<std::byte, kBlock>>(words);
 }
 
-// Calls visit(place, bytes of the pattern) until it says false. Nearly all are whole blocks: those
-// come with their size as a constant, so that whoever copies or compares them calls nothing.
+// Calls visit(place, bytes of the pattern) until it returns false. Nearly all are whole blocks with
+// a constant size, so that a copy or comparison needs no call.
 template <class Visit>
 void for_each_block(const PatternRun& run, std::size_t length, Visit&& visit) {
   const std::uint64_t salted = SplitMix64(run.seed).next();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Made-up payload: an endless string of bytes for each number, any part of which can be written
-// down, or recognised, without the rest. Two parts that are not the same part differ in about every
-// byte, so a payload that was cut, shifted, swapped or overwritten does not pass for the right one.
+// Generated payload: an endless string of bytes for each number. Any part of it can be written, or
+// recognised, without the rest. Two different parts differ in nearly each byte, so a payload that
+// was cut, shifted, swapped or overwritten is recognised.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct PatternRun {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 
-  // What is left behind the first `count` bytes.
+  // The part behind the first `count` bytes.
   [[nodiscard]] PatternRun behind(std::uint64_t count) const {
     return {seed, offset + count, length - count};
   }
@@ -29,7 +29,7 @@ struct PatternRun {
 
 // Writes the first bytes of the run, as many as `out` has.
 void write_pattern(const PatternRun& run, std::span<std::byte> out);
-// The place of the first byte that is not the run's; nothing if all are right.
+// The place of the first wrong byte; nothing if all are those of the run.
 [[nodiscard]] std::optional<std::uint64_t> first_wrong(const PatternRun& run,
                                                        std::span<const std::byte> bytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Some bytes put aside in one block of the simulation's pool; none cost nothing. Whoever has some
-// clears them before it goes: they do not know their pool. A copy names the same bytes.
+// Some bytes in one block of the simulation's pool; an empty one costs nothing. The owner clears
+// them before its end: they do not know their pool. A copy names the same bytes.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class PooledBytes {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::span<const std::byte> view() const { return {block_, size_}; }
 
-  // Instead of what there was, which `bytes` may lie in. With zeros up to `size`.
+  // Replaces the bytes, of which `bytes` may be a part. Fills up to `size` with zeros.
   void assign(BlockPool& pool, std::span<const std::byte> bytes, std::size_t size) {
     PooledBytes fresh;
     if (size > 0) {
@@ -40,7 +40,7 @@ class PooledBytes {
     if (block_ != nullptr) pool.give(block_, shift_);
     *this = PooledBytes{};
   }
-  // To whoever clears them then.
+  // Moves the bytes to the caller, which clears them.
   [[nodiscard]] PooledBytes take() {
     const PooledBytes taken = *this;
     *this = PooledBytes{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue that owns no memory while it is empty: a big simulation has millions of them, and nearly
-// all are idle. Sixteen bytes; its elements lie in one block of the simulation's pool. Whoever has
-// one clears it before it goes: the ring does not know its pool.
+// A queue that owns no memory while it is empty: a big simulation has millions of them, nearly all
+// idle. Sixteen bytes; its elements lie in one block of the simulation's pool. The owner clears it
+// before its end: the ring does not know its pool.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class PooledRing {
 
  private:
   static constexpr std::uint32_t kCountMask = (1U << 27U) - 1;
-  // Four elements, so that a short queue does not grow by steps.
+  // Four elements, so that a short queue does not grow in steps.
   static constexpr unsigned kFirstShift =
       std::bit_width(std::max(4 * sizeof(T), std::size_t{1} << BlockPool::kLeastShift) - 1);
 

@@ -8,7 +8,7 @@ SimShape SimShape::rough() {
   shape.link.latency_spread = std::chrono::microseconds(40);
   shape.link.slow = 20'000;
   shape.link.bytes_per_second = 1'000'000'000;
-  // Small buffers, so that back-pressure is met all the time and not once a day.
+  // Small buffers, so that back-pressure is frequent.
   shape.stream.send_buffer_bytes = 6000;
   shape.stream.receive_buffer_bytes = 9000;
   shape.stream.segment_bytes_max = 1500;

@@ -14,7 +14,7 @@ SimShard::SimShard(SimNetwork& network, HostId host, const ShardShape& shape, st
       host_(host),
       shape_(shape),
       random_(Random(seed + label).fork("shard")) {
-  arm_for_good();  // a ring during a turn asks for another one
+  arm_for_good();  // a ring during a turn requests another one
 }
 
 SimShard::~SimShard() {

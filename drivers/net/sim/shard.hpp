@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One simulated lcore: polls what a real shard polls, on virtual time. A turn costs drawn time; a
-// shard without work sleeps until a device rings its doorbell or a deadline comes, so an idle node
-// costs no events.
+// One simulated lcore: polls the same objects as a real shard, on virtual time. A turn costs drawn
+// time; a shard without work sleeps until a device rings its doorbell or a deadline comes, so an
+// idle node costs no events.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace plnet::drivers {
 
 class SimShard final : public Doorbell, private EventSink {
  public:
-  // `label` tells this shard's draws from those of others: number them.
+  // `label` separates this shard's draws from those of others: use numbers.
   SimShard(SimNetwork& network, HostId host, const ShardShape& shape, std::uint64_t seed,
            std::uint64_t label);
   ~SimShard() override;
@@ -31,7 +31,7 @@ class SimShard final : public Doorbell, private EventSink {
   void set_running(bool running);
 
   [[nodiscard]] HostId host() const { return host_; }
-  // The most turns in a row that were due and found nothing to do: a shard that could sleep spins.
+  // The longest sequence of turns that were due and found no work: a shard that could sleep spins.
   [[nodiscard]] std::uint64_t vain_turns_max() const { return vain_turns_max_; }
 
  protected:
@@ -43,7 +43,7 @@ class SimShard final : public Doorbell, private EventSink {
   void schedule_turn(Instant when);
   [[nodiscard]] Duration turn_time();
 
-  // In the order in which wake() and a turn look at them.
+  // In the order in which wake() and a turn use them.
   EventLoop& loop_;
   Instant turn_at_ = Instant::max();  // when the next turn is due, if one is
   Instant busy_until_{};

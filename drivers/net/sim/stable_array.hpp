@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An array that grows by whole slabs: elements lie side by side and stay where they are.
+// An array that grows by whole slabs: elements are adjacent and never move.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class StableArray {
     reserve(size_ + 1);
     ++size_;
   }
-  // So that it may grow to that size without a further allocation.
+  // Reserves, so that it may grow to that size without a further allocation.
   void reserve(std::size_t size) {
     while (slabs_.size() << kSlabShift < size)
       slabs_.push_back(std::make_unique<T[]>(kMask + 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the simulated network knows of one TCP connection: two ends, and a pipe from each of them.
-// Kept small, since a big cluster has millions, nearly all idle.
+// One TCP connection of the simulated network: two ends, and a pipe from each of them. Small, since
+// a big cluster has millions, nearly all idle.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ struct StreamPipe {
     Instant arrival{};
     std::uint64_t up_to = 0;
   };
-  // One on its way and one behind it, into which later ones are merged, as a receiver that is busy
-  // does: the writer learns of all that was read at most one way late.
+  // One on its way and one behind it, into which later ones are merged, as a busy receiver does:
+  // the writer learns of all reads at most one way late.
   static constexpr std::uint8_t kAcksMax = 2;
 
   ByteQueue bytes;  // [read, written)
@@ -35,19 +35,19 @@ struct StreamPipe {
   std::uint64_t sent = 0;
   std::uint64_t arrived = 0;
   std::uint64_t read = 0;
-  std::uint64_t acknowledged = 0;  // by what has come back so far; see `acks`
+  std::uint64_t acknowledged = 0;  // as far as acknowledgements have arrived; see `acks`
   PooledRing<Segment> flying;
   std::array<Acknowledgement, kAcksMax> acks{};
   Instant last_arrival{};
   std::uint8_t ack_count = 0;
   std::uint8_t retransmits = 0;
-  bool ending : 1 = false;    // nothing more will be written: FIN after the last byte
-  bool end_sent : 1 = false;  // the last of `flying` is that FIN
+  bool ending : 1 = false;    // no more bytes are written: FIN after the last byte
+  bool end_sent : 1 = false;  // the last of `flying` is the FIN
   bool end_arrived : 1 = false;
-  bool dead : 1 = false;              // who wrote it has reset or died: nothing more is sent
+  bool dead : 1 = false;              // its writer has reset or died: nothing more is sent
   bool stalled : 1 = false;           // waiting for the retransmit timer
-  bool wants_writable : 1 = false;    // a write came up short
-  bool writable_pending : 1 = false;  // an event for that is scheduled
+  bool wants_writable : 1 = false;    // a write took only a part
+  bool writable_pending : 1 = false;  // an event for on_writable() is scheduled
   bool window_pending : 1 = false;    // a window update is on its way
 };
 static_assert(sizeof(StreamPipe) == 128, "two cache lines");
@@ -57,7 +57,7 @@ struct StreamEnd {
     kOpening,
     kOpen,
     kDetached,  // between two shards
-    kBroken,    // its driver knows and has not reported it yet
+    kBroken,    // its driver has not reported it yet
     kFinished,
   };
 
@@ -66,16 +66,16 @@ struct StreamEnd {
   HostId host = kNoHost;
   std::uint32_t send_buffer = 0;
   std::uint32_t receive_buffer = 0;
-  // Of the connection, the same at both ends: here, since whoever looks at an end asks for it. Odd
-  // while the connection is in use.
+  // The generation of the connection, the same at both ends: stored here, since each user of an end
+  // needs it. Odd while the connection is in use.
   std::uint32_t generation = 0;
-  std::uint16_t keepalive_s = 0;  // how long a silent peer is borne; 0: for ever
+  std::uint16_t keepalive_s = 0;  // the longest silence of a peer; 0: for ever
   State state = State::kOpening;
   bool discards_unsent : 1 = true;
   bool keepalive_pending : 1 = false;  // an event for that is scheduled
 };
 
-// What a message looks at comes first: the ends, then a pipe.
+// The fields that each message uses come first: the ends, then a pipe.
 struct alignas(64) StreamConnection {
   std::array<StreamEnd, 2> ends;    // 0 has connected, 1 has accepted
   std::array<StreamPipe, 2> pipes;  // by sending end
@@ -90,7 +90,7 @@ struct alignas(64) StreamConnection {
 };
 static_assert(sizeof(StreamConnection) == std::size_t{6} * 64);
 
-// Names one end of one connection, as drivers keep it.
+// The name of one end of one connection, as drivers keep it.
 struct StreamEndId {
   std::uint32_t connection = ~0U;
   std::uint32_t generation = 0;

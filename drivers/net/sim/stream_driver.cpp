@@ -13,7 +13,7 @@ using socklnd::DetachedStream;
 
 namespace {
 
-// A detached stream's descriptor: end, connection, generation.
+// The descriptor of a detached stream: end, connection, generation.
 constexpr unsigned kDetachedConnectionShift = 1;
 constexpr unsigned kDetachedGenerationShift = 25;
 
@@ -55,7 +55,7 @@ std::size_t SimStreamDriver::write(StreamId id,
     return 0;
   }
   counters_.add(Id::kWrites);
-  if (stream->closing || stream->ended) return 0;  // on_closed() is on its way
+  if (stream->closing || stream->ended) return 0;  // on_closed() follows
   std::size_t offered = 0;
   for (const auto& piece : pieces)
     offered += piece.size();
@@ -189,12 +189,12 @@ Result<SimStreamDriver::StreamId> SimStreamDriver::adopt(const DetachedStream& d
   const std::uint32_t index = add_stream(end);
   Stream& stream = streams_[index];
   stream.reported = true;
-  stream.readable = true;  // whatever came meanwhile
+  stream.readable = true;  // for bytes that came meanwhile
   make_ready(index);
   return StreamId{index, stream.generation};
 }
 
-// As a driver that adopts it and closes it at once.
+// Acts like a driver that adopts the stream and closes it at once.
 void SimStreamDriver::discard(const DetachedStream& detached) {
   const StreamEndId end = end_of(detached.descriptor);
   if (fabric_.adopt(end, *this, host_, {})) (void)fabric_.close(end);
@@ -289,7 +289,7 @@ void SimStreamDriver::free_stream(std::uint32_t index) {
   Stream& stream = streams_[index];
   Stream fresh;
   fresh.generation = stream.generation + 1;
-  fresh.queued = stream.queued;  // its place in the queue stays, for nothing or for its successor
+  fresh.queued = stream.queued;  // its place in the queue stays, for its successor or without use
   fresh.next_ready = stream.next_ready;
   stream.remainder.clear(fabric_.network().pool());
   stream = fresh;

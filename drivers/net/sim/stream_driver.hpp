@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulator's byte streams for one shard. Behaves as a socket driver does where the contract
-// leaves it free: writes come up short, reads end at any byte, connections break; all of it drawn.
+// The simulator's byte streams for one shard. Uses the freedom of the contract, as a socket driver
+// does: writes take only a part, reads end at any byte, connections break; all of it drawn.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
  public:
   using StreamId = socklnd::StreamId;
 
-  // `doorbell` is rung when poll() has something to do. All must outlive the driver.
+  // `doorbell` is rung when poll() has work. All outlive the driver.
   SimStreamDriver(SimStreamFabric& fabric, HostId host, socklnd::StreamEvents& events,
                   Doorbell& doorbell);
   ~SimStreamDriver() override;
@@ -74,12 +74,12 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   [[nodiscard]] std::string_view name() const override { return "sim streams"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
 
-  // So that nothing is allocated until there are that many streams.
+  // Reserves, so that nothing is allocated before there are that many streams.
   void reserve(std::size_t streams) { streams_.reserve(streams); }
 
-  // What follows is for SimStreamFabric.
+  // For SimStreamFabric.
 
-  // Brings what a note on this stream will look at into the cache, in two steps.
+  // Fetches the data of a note on this stream into the cache, in two steps.
   void prefetch(std::uint32_t index, unsigned step) const {
     if (step == 0) {
       fetch_lines(this, 2);
@@ -88,7 +88,7 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
       fetch_lines(&doorbell_, 2);
     }
   }
-  // Each only makes a note for poll().
+  // Each call only makes a note for poll().
   std::uint32_t add_accepted(StreamEndId end);
   void note_connected(std::uint32_t index);
   void note_readable(std::uint32_t index);
@@ -97,8 +97,8 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   void note_ended(std::uint32_t index, Errc cause, bool unread_lost);
 
  private:
-  // Streams in one poll, one read each: enough to amortise the turn, few enough to leave room for
-  // others.
+  // Streams in one poll, one read each: enough to amortise the turn, few enough to leave time for
+  // the rest.
   static constexpr std::size_t kServedPerPoll = 64;
   static constexpr std::size_t kStreamsMax = 1U << 20U;  // ids are small integers; a bound on loops
   static constexpr std::uint32_t kNone = ~0U;
@@ -111,20 +111,20 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
     bool in_use : 1 = false;
     bool queued : 1 = false;  // among the ready ones
     bool paused : 1 = false;
-    bool was_paused : 1 = false;  // during the handler that runs
-    bool reported : 1 = false;    // on_connected() or on_accepted() is out
+    bool was_paused : 1 = false;  // paused during the event handler that runs
+    bool reported : 1 = false;    // on_connected() or on_accepted() has been called
     bool accepted : 1 = false;
     bool connected : 1 = false;
     bool readable : 1 = false;
     bool writable : 1 = false;
     bool ended : 1 = false;        // the fabric has ended it
-    bool unread_lost : 1 = false;  // and what is unread with it
+    bool unread_lost : 1 = false;  // and its unread bytes are lost
     bool closing : 1 = false;      // close() was called
-    bool holding : 1 = false;      // what was awaited is there, and waits to be taken
+    bool holding : 1 = false;      // the awaited bytes are there, and wait to be taken
     std::uint32_t awaited = 0;     // nothing is read before so many bytes are there
     Errc cause = Errc::kClosed;
     std::uint64_t unacknowledged = 0;
-    // Staged bytes that the LND left when it paused: they left the socket already.
+    // Staged bytes that the LND did not use when it paused: they have left the socket.
     PooledBytes remainder;
   };
 

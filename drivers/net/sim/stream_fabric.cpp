@@ -10,7 +10,7 @@ namespace plnet::drivers {
 
 namespace {
 
-// An event's word: kind, end, generation, connection.
+// The word of an event: kind, end, generation, connection.
 constexpr unsigned kKindShift = 56;
 constexpr unsigned kEndShift = 55;
 constexpr unsigned kGenerationShift = 32;
@@ -190,7 +190,7 @@ std::uint64_t SimStreamFabric::close(StreamEndId id) {
     const bool unsent = pipe.written > pipe.sent;
     if (unread || (unsent && end.discards_unsent)) {
       if (connection->ends[1U - id.end].state == StreamEnd::State::kFinished) {
-        pipe.bytes.clear(network_.pool());  // the reader has left first and taken its bytes along
+        pipe.bytes.clear(network_.pool());  // the reader has left before
       } else {
         pipe.bytes.keep_first(network_.pool(), static_cast<std::size_t>(pipe.sent - pipe.read));
       }
@@ -224,7 +224,7 @@ Result<void> SimStreamFabric::adopt(StreamEndId id, SimStreamDriver& driver, Hos
   StreamEnd& end = connection->ends[id.end];
   if (end.driver != nullptr) return std::unexpected(Errc::kInvalid);
   if (end.host != host) return std::unexpected(Errc::kNotPermitted);
-  if (end.state == StreamEnd::State::kBroken) {  // while nobody had it
+  if (end.state == StreamEnd::State::kBroken) {  // while no driver had it
     finish_end(id.connection, id.end);
     return std::unexpected(Errc::kReset);
   }
@@ -260,7 +260,7 @@ void SimStreamFabric::break_connections_of(HostId host) {
   }
 }
 
-// Connections of other pairs of hosts are passed over quickly: there may be very many.
+// Connections of other pairs of hosts are skipped quickly: there may be very many.
 void SimStreamFabric::on_reachability(HostId host, HostId other) {
   const auto concerns = [&](HostId near, HostId far) {
     return near == host && (other == kNoHost || far == other);
@@ -275,7 +275,7 @@ void SimStreamFabric::on_reachability(HostId host, HostId other) {
   }
 }
 
-// When an end opens and when the view of its peer changes.
+// Called when an end opens and when the reachability of its peer changes.
 void SimStreamFabric::watch_peer(std::uint32_t index, unsigned end) {
   StreamEnd& near = connections_[index].ends[end];
   const StreamEnd& far = connections_[index].ends[1 - end];

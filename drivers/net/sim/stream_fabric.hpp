@@ -28,18 +28,18 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] const StreamShape& shape() const { return shape_; }
   [[nodiscard]] std::size_t connections() const { return live_; }
-  // Bytes that went from one stream to another without coming by an LND's memory.
+  // Bytes that went from one stream to another without the memory of an LND.
   [[nodiscard]] std::uint64_t bytes_handed_on() const { return bytes_handed_on_; }
 
-  // Breaks a connection as a middlebox would: both ends are reset, now.
+  // Breaks a connection as a middlebox would: both ends are reset at once.
   void break_connection(const socklnd::StreamAddresses& addresses);
-  // All that this host has.
+  // Breaks all connections of this host.
   void break_connections_of(HostId host);
 
-  // So that nothing is allocated until there are that many connections.
+  // Reserves, so that nothing is allocated before there are that many connections.
   void reserve(std::size_t connections);
 
-  // What follows is for SimStreamDriver.
+  // For SimStreamDriver.
 
   [[nodiscard]] Result<StreamEndId> connect(SimStreamDriver& driver, HostId host,
                                             const socklnd::ConnectRequest& request);
@@ -47,8 +47,8 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
                                     const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted);
   void stop_listening(SimStreamDriver& driver, const socklnd::SocketAddress& local);
-  // The driver goes away: its streams are abandoned one by one. Reset if the host lives on, silence
-  // if it has vanished.
+  // The driver goes: its streams are abandoned one by one. Reset if the host is present, silent if
+  // it has vanished.
   void abandon(StreamEndId id);
 
   [[nodiscard]] StreamConnection* find(StreamEndId id);
@@ -57,21 +57,21 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
                     std::size_t limit);
   // Hot. Bytes that can be read now.
   [[nodiscard]] static std::size_t readable(const StreamConnection& connection, unsigned end);
-  // Of `limit` bytes behind the next `direct` ones, how many a read should put into the staging
-  // buffer: described payload goes where it belongs, so a read ends in front of it, unless it comes
-  // first and nobody has a place for it. Then the read ends behind it: an LND that copies what
-  // follows by hand would not be seen to overwrite what lies there.
+  // The number of bytes, of `limit` behind the next `direct` ones, that a read should put into the
+  // staging buffer. Described payload goes to its destination, so a read ends in front of it,
+  // unless it comes first and has no destination. Then the read ends behind it: an LND that copies
+  // the bytes behind it by hand would not be seen to overwrite them.
   [[nodiscard]] std::size_t stageable(const StreamConnection& connection, unsigned end,
                                       std::size_t direct, std::size_t limit);
   // Lent to one driver at a time, for the length of a read.
   [[nodiscard]] std::span<std::byte> staging() { return staging_; }
   void read(StreamEndId id, std::span<std::byte> direct, std::span<std::byte> staged);
-  // From one end's input, where that much must have arrived, to another's output. Takes up to
-  // `limit` bytes; asks for kWritable if fewer than offered were taken.
+  // Moves bytes from one end's input, where so many must have arrived, to another's output. Takes
+  // up to `limit` bytes; asks for kWritable if fewer than offered were taken.
   std::size_t hand_on(StreamEndId from, StreamEndId to, std::size_t offered, std::size_t limit);
-  // The receive buffer holds so much from now on, if it did not.
+  // Enlarges the receive buffer to this size.
   void make_room(StreamEndId id, std::size_t bytes);
-  // Returns what was written and never acknowledged. The end is finished: no more events for it.
+  // Returns the bytes written and never acknowledged. The end is finished: it has no more events.
   std::uint64_t close(StreamEndId id);
   [[nodiscard]] std::uint64_t unacknowledged(const StreamConnection& connection,
                                              unsigned end) const;
@@ -163,7 +163,7 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   std::uint64_t bytes_handed_on_ = 0;
   Listeners listeners_;
   std::unordered_set<std::uint64_t> ports_in_use_;  // by hash of both addresses
-  // So that a connection that takes the place of another allocates nothing.
+  // A connection in the place of an earlier one allocates nothing.
   std::vector<std::unordered_set<std::uint64_t>::node_type> spare_ports_;
   std::uint16_t next_ephemeral_ = 0;
 };

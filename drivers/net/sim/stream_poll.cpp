@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver's poll: what the contract calls events. A handler may call back into the driver, so
-// after each of them the stream is looked up again.
+// The driver's poll: the events of the contract. A handler may call back into the driver, so the
+// stream is looked up again after each of them.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ using Id = SimStreamCounters::Id;
 using socklnd::StreamAddresses;
 
 unsigned SimStreamDriver::poll(Instant /*now*/) {
-  // Those that become ready meanwhile wait for the next poll.
+  // Streams that become ready meanwhile wait for the next poll.
   const std::size_t count = std::min(ready_count_, kServedPerPoll);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t index = first_ready_;
@@ -65,7 +65,7 @@ bool SimStreamDriver::wait_is_over(StreamId id) {
   const unsigned end = stream->end.end;
   if (SimStreamFabric::readable(connection, end) < stream->awaited) {
     const bool last = stream->ended || connection.pipes[1U - end].end_arrived;
-    // Systems have reasons of their own to want to be read.
+    // Systems may want a read for reasons of their own.
     if (!last && !happens(fabric_.random(), fabric_.shape().split_read)) return false;
     stream->awaited = 0;
     return true;
@@ -79,14 +79,14 @@ bool SimStreamDriver::wait_is_over(StreamId id) {
   return !stream->paused && !stream->closing;
 }
 
-// True if the stream can be served further in this poll.
+// True: the stream can be served further in this poll.
 bool SimStreamDriver::report_open(std::uint32_t index, StreamId id) {
   Stream& stream = streams_[index];
   if (!stream.accepted && !stream.connected) {
     if (stream.closing || stream.ended) report_closed(index, id);
     return false;
   }
-  if (stream.closing && stream.connected) {  // closed before we could tell that it was open
+  if (stream.closing && stream.connected) {  // closed before on_connected()
     report_closed(index, id);
     return false;
   }
@@ -101,7 +101,7 @@ bool SimStreamDriver::report_open(std::uint32_t index, StreamId id) {
     events_.on_connected(id, addresses);
   }
   const Stream* now = find(id);
-  if (now != nullptr && !now->closing) make_ready(index);  // data may have come with it
+  if (now != nullptr && !now->closing) make_ready(index);  // data may have come with the end
   return false;
 }
 
@@ -112,7 +112,7 @@ void SimStreamDriver::finish_turn(std::uint32_t index, StreamId id) {
     if (stream.ended) make_ready(index);
     return;
   }
-  if (stream.awaited > 0) return;  // what arrives makes it ready, and the end does
+  if (stream.awaited > 0) return;  // arriving bytes make it ready, and so does the end
   const StreamConnection& connection = *fabric_.find(stream.end);
   const bool more =
       SimStreamFabric::readable(connection, stream.end.end) > 0 || !stream.remainder.empty();
@@ -123,7 +123,7 @@ void SimStreamDriver::finish_turn(std::uint32_t index, StreamId id) {
   }
 }
 
-// True if a handler was called.
+// True: a handler was called.
 bool SimStreamDriver::read_once(StreamId id) {
   Stream* stream = find(id);
   stream->readable = false;
@@ -176,7 +176,7 @@ void SimStreamDriver::keep_remainder(StreamId id, std::span<const std::byte> sta
 
 void SimStreamDriver::report_closed(std::uint32_t index, StreamId id) {
   const Stream& stream = streams_[index];
-  const Errc cause = stream.cause;  // kClosed unless close() or the network said otherwise
+  const Errc cause = stream.cause;  // kClosed unless close() or the network has another cause
   const std::uint64_t lost = stream.closing ? stream.unacknowledged : fabric_.close(stream.end);
   free_stream(index);
   events_.on_closed(id, cause, lost);

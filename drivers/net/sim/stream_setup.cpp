@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How connections come to be and go: ports, listeners, the three-way handshake, the end.
+// The begin and the end of connections: ports, listeners, the three-way handshake, the end.
 #include <algorithm>
 
 #include "drivers/net/sim/dice.hpp"
@@ -16,9 +16,9 @@ constexpr std::uint16_t kPrivilegedFirst = 1023;  // and down to
 constexpr std::uint16_t kPrivilegedLast = 512;
 constexpr std::uint16_t kEphemeralFirst = 32768;
 constexpr std::uint16_t kEphemeralCount = 28232;                 // Linux's ip_local_port_range
-constexpr Duration kNeighbourTimeout = std::chrono::seconds(3);  // nobody answers ARP
+constexpr Duration kNeighbourTimeout = std::chrono::seconds(3);  // no answer to ARP
 constexpr std::size_t kConnectionsMax = 1U << 24U;
-constexpr std::size_t kBufferBytesMax = 1U << 30U;  // what is in flight is counted in 32 bits
+constexpr std::size_t kBufferBytesMax = 1U << 30U;  // bytes in flight are counted in 32 bits
 
 bool is_any(const IpBytes& ip) {
   return ip == IpBytes{} || ip == mapped_ipv4(0);
@@ -70,7 +70,7 @@ void SimStreamFabric::set_options(StreamEnd& end, const socklnd::StreamOptions& 
   }
 }
 
-// An end is done with. When both are, the connection is forgotten.
+// An end is finished. When both are, the connection is dropped.
 void SimStreamFabric::finish_end(std::uint32_t index, unsigned end) {
   StreamConnection& connection = connections_[index];
   connection.ends[end].state = StreamEnd::State::kFinished;
@@ -79,7 +79,7 @@ void SimStreamFabric::finish_end(std::uint32_t index, unsigned end) {
     give_port(tuple_of(connection.addresses[0], connection.addresses[1]));
     connection.holds_port = false;
   }
-  connection.pipes[1 - end].bytes.clear(network_.pool());  // nobody will read it
+  connection.pipes[1 - end].bytes.clear(network_.pool());  // no end reads it
   if (connection.ends[1 - end].state != StreamEnd::State::kFinished) return;
   connection.pipes[end].bytes.clear(network_.pool());
   for (StreamPipe& pipe : connection.pipes)
@@ -158,7 +158,7 @@ Result<StreamEndId> SimStreamFabric::connect(SimStreamDriver& driver, HostId hos
   active.host = host;
   set_options(active, request.options);
   connection.addresses = {local, request.addresses.remote};
-  connection.ends[1].state = StreamEnd::State::kFinished;  // until somebody is there
+  connection.ends[1].state = StreamEnd::State::kFinished;  // until there is a driver
   take_port(tuple_of(local, request.addresses.remote));
   connection.holds_port = true;
   schedule(network_.now(), Kind::kConnectTry, index, 0);
@@ -192,7 +192,7 @@ std::vector<SimStreamFabric::Listener>* SimStreamFabric::listeners_at(
   return found == listeners_.end() ? nullptr : &found->second;
 }
 
-// Several shards of one host may listen on one address (SO_REUSEPORT): the system picks.
+// Several shards of one host may listen on one address (SO_REUSEPORT): the system chooses.
 SimStreamFabric::Listener* SimStreamFabric::choose_listener(const SocketAddress& address) {
   std::vector<Listener>* all = listeners_at(address);
   const HostId host = network_.host_of(address.ip);
@@ -215,7 +215,7 @@ void SimStreamFabric::request_arrives(std::uint32_t index) {
   const HostId host = network_.host_of(connection.addresses[1].ip);
   if (host == kNoHost || !network_.present(host)) return;
   const auto answer = network_.transit(host, connection.ends[0].host, 0);
-  if (passive.state == StreamEnd::State::kOpening) {  // seen before: the answer was lost
+  if (passive.state == StreamEnd::State::kOpening) {  // a repeated request: the answer was lost
     if (answer) schedule(*answer, Kind::kAnswer, index, 0);
     return;
   }
@@ -240,13 +240,13 @@ void SimStreamFabric::answer_arrives(std::uint32_t index) {
   watch_peer(index, 0);
   active.driver->note_connected(active.stream);
   const auto arrival = network_.transit(active.host, connection.ends[1].host, 0);
-  // A lost ACK is made good by the first data or a repeated answer; here it is just late.
+  // A lost ACK is repaired by the first data or a repeated answer; here it is just late.
   const Instant at = arrival.value_or(network_.now() + shape_.retransmit_after);
   connection.pipes[0].last_arrival = at + Duration{1};  // data comes after it, never with it
   schedule(at, Kind::kConfirm, index, 0);
 }
 
-// The connecting side gives up: forget what the listening side has half open.
+// The connecting side gives up: drops the half-open connection of the listening side.
 void SimStreamFabric::drop_unconfirmed(std::uint32_t index) {
   StreamConnection& connection = connections_[index];
   const StreamEnd& passive = connection.ends[1];
@@ -263,7 +263,7 @@ void SimStreamFabric::confirm_arrives(std::uint32_t index) {
   const bool listening = all != nullptr && std::ranges::any_of(*all, [&](const Listener& listener) {
                            return listener.driver == passive.driver;
                          });
-  if (!listening) {  // who took the request has gone meanwhile
+  if (!listening) {  // the driver that took the request has gone meanwhile
     reset_from(index, 1);
     finish_end(index, 1);
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How bytes get from one end of a connection to the other, and how an end learns that they do not.
-// In all functions here `end` is the sending end of the pipe that is meant, unless said otherwise.
+// The way of bytes from one end of a connection to the other, and how an end learns of a loss. In
+// all functions here `end` is the sending end of the pipe, unless stated otherwise.
 #include <algorithm>
 
 #include "drivers/net/sim/dice.hpp"
@@ -17,7 +17,7 @@ bool is_there(const StreamEnd& end) {
 
 }  // namespace
 
-// Puts on the wire what the window allows.
+// Puts bytes on the wire as far as the window allows.
 void SimStreamFabric::pump(std::uint32_t index, unsigned end) {
   StreamConnection& connection = connections_[index];
   StreamPipe& pipe = connection.pipes[end];
@@ -90,7 +90,7 @@ void SimStreamFabric::arrival(std::uint32_t index, unsigned end) {
   }
   pipe.arrived = segment.end;
   pipe.end_arrived = pipe.end_sent && pipe.flying.empty();
-  if (pipe.end_arrived) {  // a FIN acknowledges all that its sender had got
+  if (pipe.end_arrived) {  // a FIN acknowledges everything that its sender had received
     StreamPipe& other_way = connection.pipes[1 - end];
     if (other_way.ack_count > 0)
       other_way.acknowledged = other_way.acks[other_way.ack_count - 1U].up_to;
@@ -120,7 +120,7 @@ void SimStreamFabric::acknowledge(std::uint32_t index, unsigned end) {
   if (pipe.wants_writable) arm_writable(index, end);
 }
 
-// Acknowledgements cost no event of their own: whoever wants to know looks which have come back.
+// Acknowledgements cost no event of their own: a reader of the state looks which have arrived.
 void SimStreamFabric::take_acks(StreamPipe& pipe) const {
   while (pipe.ack_count > 0 && pipe.acks[0].arrival <= network_.now()) {
     pipe.acknowledged = pipe.acks[0].up_to;
@@ -167,8 +167,8 @@ void SimStreamFabric::writable(std::uint32_t index, unsigned end) {
   if (writer.driver != nullptr) writer.driver->note_writable(writer.stream);
 }
 
-// The reader has made room. Told only when it is worth a segment (no silly windows), which it is at
-// the latest when all has been read.
+// The reader has made room. Reported only when it is worth a segment (no silly windows), at the
+// latest when everything has been read.
 void SimStreamFabric::open_window(std::uint32_t index, unsigned end) {
   StreamConnection& connection = connections_[index];
   StreamPipe& pipe = connection.pipes[end];
@@ -195,8 +195,8 @@ void SimStreamFabric::stall(std::uint32_t index, unsigned end) {
            index, end);
 }
 
-// The other end has gone without a word: nobody opens the window or acknowledges any more. Who has
-// something for it finds out by asking.
+// The other end has gone silently: the window stays closed and nothing is acknowledged. An end with
+// bytes to send finds out by a probe.
 void SimStreamFabric::probe(std::uint32_t index, unsigned end) {
   const StreamPipe& pipe = connections_[index].pipes[end];
   if (is_there(connections_[index].ends[end]) && pipe.acknowledged < pipe.written)
@@ -221,7 +221,8 @@ void SimStreamFabric::retransmit(std::uint32_t index, unsigned end) {
     stall(index, end);
     return;
   }
-  if (connection.ends[1 - end].state == StreamEnd::State::kFinished) {  // it has rebooted, say
+  if (connection.ends[1 - end].state ==
+      StreamEnd::State::kFinished) {  // for example it has rebooted
     reset_from(index, 1 - end);
     return;
   }
@@ -229,7 +230,7 @@ void SimStreamFabric::retransmit(std::uint32_t index, unsigned end) {
   acknowledge(index, end);
 }
 
-// `end` sends a RST, behind what it has sent already.
+// `end` sends a RST behind the bytes that it has sent already.
 void SimStreamFabric::reset_from(std::uint32_t index, unsigned end) {
   StreamConnection& connection = connections_[index];
   if (!is_there(connection.ends[1 - end])) return;
@@ -243,7 +244,7 @@ void SimStreamFabric::reset_from(std::uint32_t index, unsigned end) {
   schedule(at, Kind::kReset, index, 1 - end);
 }
 
-// `end` learns that the connection is no more.
+// `end` learns that the connection has ended.
 void SimStreamFabric::reset_end(std::uint32_t index, unsigned end, Errc cause) {
   StreamEnd& told = connections_[index].ends[end];
   if (told.state == StreamEnd::State::kFinished || told.state == StreamEnd::State::kBroken) return;
@@ -256,7 +257,7 @@ void SimStreamFabric::reset_end(std::uint32_t index, unsigned end, Errc cause) {
   if (told.driver != nullptr) told.driver->note_ended(told.stream, cause, lost);
 }
 
-// `end` is the one whose peer has been out of sight since this was scheduled, or is again.
+// The peer of `end` has been unreachable since this was scheduled, or is so again.
 void SimStreamFabric::keepalive(std::uint32_t index, unsigned end) {
   StreamConnection& connection = connections_[index];
   connection.ends[end].keepalive_pending = false;

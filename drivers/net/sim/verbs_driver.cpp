@@ -20,11 +20,10 @@ using State = QueuePair::State;
 
 namespace {
 
-// Keys and addresses as a peer sees them: numbers, not pointers, so that runs repeat.
+// Keys and addresses for peers: numbers, not pointers, so that runs repeat.
 constexpr std::uint32_t kKeyBase = 0x5100;
 constexpr unsigned kArenaShift = 40;
-constexpr std::uint32_t kMappedKeyBase =
-    0x1'0000;  // of what is mapped on demand: one after another
+constexpr std::uint32_t kMappedKeyBase = 0x1'0000;  // the first address of memory mapped on demand
 
 std::uint64_t address_of(const BufferAddress& at) {
   return (at.arena + 1ULL) << kArenaShift | at.offset;
@@ -95,7 +94,7 @@ bool SimVerbsDriver::post_chain(QueuePairId id, std::span<const WorkRequest> cha
   QueuePair* pair = find(id);
   const bool open = pair != nullptr && pair->state == State::kEstablished;
   const bool room = open && pair->sends.size() + chain.size() <= pair->size.send_requests;
-  // Refusing without need is fair only while a completion is due that tells to try again.
+  // A refusal without need is allowed only while a completion is due that makes the LND retry.
   if (!room || (!pair->sends.empty() && happens(fabric_.random(), fabric_.shape().post_refused))) {
     counters_.add(Id::kChainsRefused);
     return false;
@@ -115,7 +114,7 @@ std::size_t SimVerbsDriver::post_receives(QueuePairId id, std::span<const Receiv
     counters_.add(Id::kStaleCalls);
     return 0;
   }
-  if (pair->state == State::kError) {  // as a device does: taken, and flushed at once
+  if (pair->state == State::kError) {  // as a device does: posted, and flushed at once
     for (const ReceiveRequest& request : burst) {
       counters_.add(Id::kFlushed);
       note_completion({.queue_pair = id,
@@ -203,7 +202,7 @@ void SimVerbsDriver::reject(QueuePairId request, std::span<const std::byte> data
   pair->data.assign(fabric_.network().pool(), data, o2iblnd::kRejectDataBytesMax);
   const bool prepared = pair->prepared;
   fabric_.reject(*pair);
-  if (prepared) return;  // its receives come back, then on_drained()
+  if (prepared) return;  // its receives are flushed, then on_drained() follows
   slots_[request.index].pair = nullptr;
   free_.push_back(request.index);
   fabric_.destroy(*pair);

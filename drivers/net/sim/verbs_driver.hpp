@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulator's queue pairs for one shard. Strict where real devices are: what a device answers
-// with an error completion is an error completion here, not an assertion.
+// The simulator's queue pairs for one shard. As strict as real devices: an error completion of a
+// device is an error completion here, not an assertion.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
                                 std::span<const o2iblnd::WorkRequest> chain) override;
   std::size_t post_receives(QueuePairId queue_pair,
                             std::span<const o2iblnd::ReceiveRequest> burst) override;
-  // Only what is laid open is mapped on demand: what is sent needs no key here.
+  // Only memory that is laid open is mapped on demand: sends need no key here.
   [[nodiscard]] Result<o2iblnd::RemoteKey> remote_key(const Fragment& fragment) override;
   void release(std::uint32_t mapping) override { maps_.give(mapping, MapCache::Use::kOpen); }
   void set_mapping(const MapRules& rules) override {
@@ -80,26 +80,26 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
   [[nodiscard]] std::string_view name() const override { return "sim verbs"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
 
-  // A request that has not been answered is answered by another driver of the host, which tells of
-  // it anew. `data` is the request's private data.
+  // An unanswered request moves to another driver of the host, which reports it anew. `data` is the
+  // private data of the request.
   void hand_over(QueuePairId request, SimVerbsDriver& to, std::span<const std::byte> data);
   // The port goes down or comes back: all queue pairs end.
   void set_device(bool usable, Errc cause);
 
-  // So that nothing is allocated until there are that many queue pairs.
+  // Reserves, so that nothing is allocated before there are that many queue pairs.
   void reserve(std::size_t queue_pairs) {
     slots_.reserve(queue_pairs);
     free_.reserve(queue_pairs);
   }
 
-  // What follows is for SimVerbsFabric.
+  // For SimVerbsFabric.
 
-  // Brings what a note will look at into the cache.
+  // Fetches the data of a note into the cache.
   void fetch() const {
     fetch_lines(this, 2);
     fetch_lines(&counters_, 2);
   }
-  // Each only makes a note for poll().
+  // Each call only makes a note for poll().
   [[nodiscard]] QueuePairId add(QueuePair& pair);
   [[nodiscard]] HostId host() const { return host_; }
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
@@ -113,7 +113,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
                      std::span<const std::byte> data);
   void note_disconnected(const QueuePair& pair, Errc cause);
   void note_drained(const QueuePair& pair, bool told = false);
-  // By a device that breaks its word; note_drained() follows.
+  // For a device that breaks its contract; note_drained() follows.
   void note_drained_early(const QueuePair& pair);
   void count(SimVerbsCounters::Id id, std::uint64_t amount = 1) { counters_.add(id, amount); }
 
@@ -133,7 +133,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
       kDevice,
     };
     QueuePairId id;
-    std::uint64_t cookie = 0;  // kCompletion, as the three that follow
+    std::uint64_t cookie = 0;  // of a kCompletion, like the next three
     std::uint32_t length = 0;
     o2iblnd::WorkEvent event = o2iblnd::WorkEvent::kSent;
     bool failed = false;
@@ -143,7 +143,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
     bool usable = true;
     bool told = false;  // kDrained: the LND knows
   };
-  // What a note about a connection's begin has besides.
+  // Further fields of a note about the begin of a connection.
   struct Words {
     Ipv4Endpoint from;
     Ipv4Endpoint to;
@@ -154,18 +154,18 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
     std::uint32_t generation = 0;
   };
 
-  // A region that is mapped now, and the key that only it ever has.
+  // A region that is mapped now, and its key, which no other region ever has.
   struct KeyedRegion {
     std::uint32_t key = 0;
     MapRegion region;
   };
 
-  // MapDevice.
+  // For MapDevice.
   [[nodiscard]] Result<MapKeys> enter(std::uint32_t slot, const MapRegion& region) override;
   void leave(std::uint32_t slot) override { keyed_[slot] = {}; }
 
   [[nodiscard]] QueuePair* find(QueuePairId id);
-  // Takes a request that has no answer yet out of this driver.
+  // Takes a request without an answer out of this driver.
   [[nodiscard]] QueuePair* take_out(QueuePairId request);
   void push(const Note& note);
   void push(const Note& note, const Words& words);
@@ -182,7 +182,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
   std::vector<Slot> slots_;
   HostId host_;
   std::vector<o2iblnd::Ipv4Endpoint> listening_;
-  PooledRing<Words> words_;  // of those notes that have some, in their order
+  PooledRing<Words> words_;  // of the notes that have some, in their order
   std::vector<std::uint32_t> free_;
   o2iblnd::DeviceLimits limits_{
       .work_requests_max = 16384, .gather_max = o2iblnd::kGatherMax, .inline_bytes_max = 0};

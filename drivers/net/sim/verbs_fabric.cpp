@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connection manager's part: how queue pairs meet, part and end.
+// The connection manager: how queue pairs connect, disconnect and end.
 #include "drivers/net/sim/verbs_fabric.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using State = QueuePair::State;
 
 namespace {
 
-// An event's word: kind, generation, detail, queue pair.
+// The word of an event: kind, generation, detail, queue pair.
 constexpr unsigned kKindShift = 60;
 constexpr unsigned kGenerationShift = 44;
 constexpr unsigned kDetailShift = 20;
@@ -132,7 +132,7 @@ void SimVerbsFabric::on_event_soon(std::uint64_t word, unsigned step) const {
     fetch_lines(&pair, 2);
     return;
   }
-  // An acknowledgement concerns this side, an arrival the other.
+  // An acknowledgement is for this side, an arrival for the other one.
   const bool arrives = static_cast<Kind>(word >> kKindShift) == Kind::kArrival;
   if (step == 1) {
     pair.sends.fetch();
@@ -263,7 +263,7 @@ void SimVerbsFabric::turn_down(const QueuePair& active, HostId by, RejectKind ki
 void SimVerbsFabric::accept(QueuePair& pair) {
   pair.state = State::kAccepted;
   tell_peer(pair, Kind::kAnswer);
-  // Should the other side never say that it is ready.
+  // For the case that the other side never reports that it is ready.
   schedule(network_.now() + shape_.connect_retry_after * (shape_.connect_tries_max + 1),
            Kind::kDisconnect, pair, 1);
 }
@@ -275,7 +275,7 @@ void SimVerbsFabric::answer_arrives(QueuePair& active) {
   active.data.clear(network_.pool());
   active.driver->note_established(active, passive->data.view());
   const auto arrives = network_.transit(active.host, passive->host, 256);
-  // A lost "ready" is made good by a repeated answer; here it is just late. Data may overtake it.
+  // A lost "ready" is repaired by a repeated answer; here it is just late. Data may overtake it.
   schedule(arrives.value_or(network_.now() + shape_.connect_retry_after), Kind::kReady, *passive);
 }
 
@@ -298,7 +298,7 @@ void SimVerbsFabric::fail(QueuePair& pair, Errc cause, bool tell) {
   finish(pair);
 }
 
-// Everything that was posted comes back, and then, when nothing can land any more, on_drained().
+// Flushes all posted requests, and then, when nothing can land any more, on_drained() follows.
 void SimVerbsFabric::finish(QueuePair& pair) {
   pair.state = State::kError;
   const auto flush = [&pair](WorkEvent event, std::uint64_t cookie) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reliable connected queue pairs of a simulated cluster and the connection manager between them.
-// The responder's side of every work request runs here: ordering, keys, receiver-not-ready, errors.
+// The responder's side of each work request runs here: order, keys, receiver-not-ready, errors.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct alignas(64) QueuePair {
   enum class State : std::uint8_t {
     kRequested,   // passive: the LND has not answered yet
     kConnecting,  // active: waiting for the answer
-    kAccepted,    // passive: accept() is out, the other side does not know yet
+    kAccepted,    // passive: accept() was called, the other side does not know yet
     kEstablished,
     kError,  // flushed; nothing is sent or received any more
   };
@@ -34,16 +34,16 @@ struct alignas(64) QueuePair {
     bool signalled = false;
   };
 
-  // What a message looks at comes first.
+  // The fields that each message uses come first.
   SimVerbsDriver* driver = nullptr;
   o2iblnd::QueuePairId id;         // the driver's name for it
   PooledRing<Work> sends;          // posted and not completed, oldest first
   std::uint64_t first_send = 0;    // number of sends.front(): numbers name requests in events
-  std::uint64_t next_execute = 0;  // the first that is not executed at the peer
+  std::uint64_t next_execute = 0;  // the first one that was not executed at the peer
   std::uint32_t generation = 0;
-  std::uint32_t index = 0;  // its own
+  std::uint32_t index = 0;  // its own index
   PooledRing<o2iblnd::ReceiveRequest> receives;
-  std::uint64_t flight_end = 0;  // behind the last that is on the wire
+  std::uint64_t flight_end = 0;  // the number behind the last one on the wire
   Instant last_arrival{};
   Instant last_ack{};
   std::uint32_t peer = ~0U;  // index here; the generation guards it
@@ -52,20 +52,20 @@ struct alignas(64) QueuePair {
   o2iblnd::QueuePairSize size;
   State state = State::kConnecting;
   bool arrival_pending = false;
-  bool drained = false;  // on_drained() is on its way to the LND
+  bool drained = false;  // on_drained() follows
   bool prepared = false;
   bool in_use = false;
   bool handed = false;  // a request between two drivers: no driver has it
   std::uint8_t connect_tries = 0;
   std::uint16_t retries = 0;
   unsigned not_ready_tries = 0;
-  unsigned not_ready_left = 0;  // tries that are to find it so
+  unsigned not_ready_left = 0;  // tries that still find the receiver not ready
   o2iblnd::ConnectParameters parameters;
   o2iblnd::Ipv4Endpoint local;
   o2iblnd::Ipv4Endpoint remote;
-  // Private data of the request, or of the answer; none once the connection is up.
+  // Private data of the request, or of the answer; none when the connection is up.
   PooledBytes data;
-  PooledBytes rejection;  // that is on its way here; the request is repeated if it is lost
+  PooledBytes rejection;  // on its way here; the request is repeated if it is lost
 };
 
 class SimVerbsFabric final : private EventSink {
@@ -79,26 +79,26 @@ class SimVerbsFabric final : private EventSink {
   [[nodiscard]] const VerbsShape& shape() const { return shape_; }
   [[nodiscard]] std::size_t queue_pairs() const { return live_; }
 
-  // So that nothing is allocated until there are that many.
+  // Reserves, so that nothing is allocated before there are that many.
   void reserve(std::size_t queue_pairs);
 
-  // What follows is for SimVerbsDriver.
+  // For SimVerbsDriver.
   [[nodiscard]] QueuePair& create(SimVerbsDriver& driver, HostId host);
   void destroy(QueuePair& pair);
   // Requests between two drivers. Null: the request is gone, or the peer has withdrawn it.
   [[nodiscard]] o2iblnd::HandedRequest give_away(QueuePair& pair);
   [[nodiscard]] QueuePair* take_over(const o2iblnd::HandedRequest& request);
-  // The driver goes away: its queue pairs are abandoned one by one.
+  // The driver goes: its queue pairs are abandoned one by one.
   void abandon(QueuePair& pair);
   [[nodiscard]] Result<void> listen(SimVerbsDriver& driver, const o2iblnd::Ipv4Endpoint& local);
   void stop_listening(const SimVerbsDriver& driver, const o2iblnd::Ipv4Endpoint& local);
   void connect(QueuePair& pair);
   void accept(QueuePair& pair);
   void reject(QueuePair& pair);
-  // Hot. What was appended to pair.sends goes on its way.
+  // Hot. Sends the requests that were appended to pair.sends.
   void pump(QueuePair& pair);
-  // Into error, with all that follows. A broken rule of the wire is told by refusing the request
-  // that broke it; everything else by a message of its own.
+  // Puts the pair into error, with the consequences. A violated rule of the wire is reported by
+  // refusing the request that violated it; all other causes by a message of their own.
   void fail(QueuePair& pair, Errc cause, bool tell = true);
 
  private:
@@ -108,7 +108,7 @@ class SimVerbsFabric final : private EventSink {
     kAnswer,
     kReady,
     kReject,
-    kTurnedDown,  // by no LND
+    kTurnedDown,  // without an LND
     kArrival,
     kAcknowledge,
     kRefused,  // the peer answered a request with an error

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens to posted work: it flies in order, is executed at the peer, and is acknowledged or
-// refused. What is posted while a flight is under way goes with the next one.
+// The fate of posted requests: they fly in order, are executed at the peer, and are acknowledged or
+// refused. Requests that are posted during a flight go with the next one.
 #include <algorithm>
 
 #include "drivers/net/sim/dice.hpp"
@@ -71,7 +71,7 @@ void SimVerbsFabric::wait_and_retry(QueuePair& pair, Duration wait) {
 void SimVerbsFabric::arrival(QueuePair& pair) {
   pair.arrival_pending = false;
   QueuePair* peer = peer_of(pair);
-  if (pair.state == State::kError) return;  // flushed: it never left
+  if (pair.state == State::kError) return;  // flushed: it has never left
   const bool there = peer != nullptr && network_.reaches(pair.host, peer->host);
   if (!there) {
     wait_and_retry(pair, shape_.retry_after);
@@ -107,7 +107,7 @@ void SimVerbsFabric::arrival(QueuePair& pair) {
   if (pair.next_execute == pair.flight_end) pump(pair);
 }
 
-// One request at the responder. False: it did not go through, and what comes of that is arranged.
+// Executes one request at the responder. False: it failed, and the consequences are scheduled.
 bool SimVerbsFabric::execute(QueuePair& pair, QueuePair& peer, const WorkRequest& request) {
   loop_.note(request.cookie);
   if (happens(random_, shape_.work_fails)) {
@@ -196,13 +196,13 @@ void SimVerbsFabric::acknowledge(QueuePair& pair, std::uint64_t up_to) {
   }
 }
 
-// The responder says no. Nothing behind the refused request is executed.
+// The responder refuses a request. None behind it is executed.
 void SimVerbsFabric::refuse(QueuePair& pair, Errc why) {
   pair.arrival_pending = true;
   const QueuePair* peer = peer_of(pair);
   Instant at = network_.now() + network_.latency(peer->host, pair.host);
   at = std::max(at, pair.last_ack + Duration{1});
-  // Behind the acknowledgement of what went through before.
+  // Behind the acknowledgement of the requests before it.
   const std::uint64_t done = pair.next_execute;
   if (done > pair.first_send) schedule(at, Kind::kAcknowledge, pair, done);
   pair.last_ack = at + Duration{1};
