@@ -23,9 +23,9 @@ namespace {
 constexpr std::uint32_t kSoftwareVendor = 0xffffff;
 
 // librdmacm keeps the context of a device that was removed until it looks for another device, for
-// ever if that was the last one (rdma-core 44 to 64). Devices that cannot part from their users,
-// such as those of rdma_rxe, make their removal wait until its descriptors are closed: they become
-// descriptors of nothing, which librdmacm closes one day.
+// ever if that was the last one (rdma-core 44 to 64). The removal of a device that cannot be
+// separated from its users, such as one of rdma_rxe, waits until its descriptors are closed: they
+// become descriptors of nothing, which librdmacm closes one day.
 void close_in_place(int descriptor) {
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nothing < 0) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An RDMA device as this process has it: its context, a protection domain, and what it knows of the
+// An RDMA device of this process: its context, a protection domain, and the registrations of the
 // arenas. All shards share it. Cold, except for keys().
 //
-// A device that is removed is let go: its users close all that they have of it and leave(), then
+// A removed device is released: its users close all their objects on it and leave(), then
 // release_removed() closes the rest. The system may wait for that with the removal.
 #pragma once
 
@@ -68,7 +68,7 @@ class Adapter {
   [[nodiscard]] bool is_usable() const { return usable_.load(std::memory_order_acquire); }
   // The device has failed or was removed: it does not come back.
   [[nodiscard]] bool is_gone() const { return gone_.load(std::memory_order_acquire); }
-  // The desk's: an event said that the device was removed.
+  // Called by the desk: an event reported that the device was removed.
   void note_removal() {
     gone_.store(true);
     set_usable(false);

@@ -28,8 +28,7 @@ unsigned Device::poll_completions() {
   return static_cast<unsigned>(count);
 }
 
-// A request that fails takes its queue pair into error, of which the connection manager knows
-// nothing.
+// A failed request puts its queue pair into error, which the connection manager does not notice.
 void Device::fail(Connection& connection) {
   if (connection.state == State::kDraining || connection.failed) return;
   connection.failed = true;
@@ -140,8 +139,8 @@ unsigned Device::finish_drained(Instant now) {
   return count;
 }
 
-// A queue pair that is destroyed reads and writes no memory any more. What has not come back by
-// then never will.
+// A destroyed queue pair reads and writes no memory any more. Requests without a completion by then
+// will never have one.
 void Device::finish(Connection& connection) {
   const bool forced = !connection.marker_is_back || connection.receives.size() != connection.held;
   if (forced && connection.pair != nullptr) stats_.add(Id::kDrainsForced);

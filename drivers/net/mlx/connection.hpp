@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue pair, the identifier that the connection manager has for it, and what was posted on it.
+// A queue pair, its identifier for the connection manager, and the requests posted on it.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ inline constexpr unsigned kSendRequestsMax = 2 * kChainMax;
 template <class T>
 class PostedRing {
  public:
-  // Cold. Forgets what is there.
+  // Cold. Forgets all requests.
   void resize(std::size_t capacity) {
     const std::size_t slots = std::bit_ceil(capacity);
     if (slots > slots_.size()) slots_.resize(slots);
@@ -102,7 +102,7 @@ struct Connection : ListNode<> {
   unsigned receive_room = 0;
   unsigned completions = 0;     // entries that it may need of the completion queue
   bool marker_is_back = false;  // the last request, posted in error: every flush came before it
-  bool failed = false;          // a request of it
+  bool failed = false;          // one of its requests
   unsigned held = 0;            // failed receives, reported when it has drained
   Instant drain_deadline{};
   PostedRing<PostedChain> chains;

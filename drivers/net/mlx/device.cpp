@@ -63,7 +63,7 @@ void Device::close() {
   completions_ = nullptr;
 }
 
-// When all queue pairs have drained and nothing is mapped any more.
+// Called when all queue pairs have drained and nothing is mapped any more.
 void Device::let_removed_go() {
   if (!connections_.all_free()) return;
   MapRules rules = maps_.rules();
@@ -98,7 +98,7 @@ Result<RemoteKey> Device::remote_key(const Fragment& fragment) {
   return RemoteKey{.key = mapped->keys.remote, .address = address, .mapping = mapped->slot};
 }
 
-// Those that an upcall adds are told in the next poll.
+// Ends that an upcall adds are reported in the next poll.
 unsigned Device::tell_ended() {
   const std::size_t count = ended_.size();
   for (std::size_t i = 0; i < count; ++i)

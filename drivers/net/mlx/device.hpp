@@ -86,13 +86,13 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   [[nodiscard]] Result<QueuePairId> take_over(const o2iblnd::HandedRequest& request) override;
   void turn_down(const o2iblnd::HandedRequest& request) override;
 
-  // Cold. Takes a request that was told and not answered away from this device, for adopt() of
+  // Cold. Takes a request that was reported and not answered away from this device, for adopt() of
   // another one on its own shard. Nothing: it is gone.
   [[nodiscard]] std::optional<HandedRequest> hand_over(QueuePairId request);
-  // Cold. Told by on_connect_request() from within, as if this device had heard it; rejected if all
-  // connections are in use.
+  // Cold. Reports the request by on_connect_request() inside the call, as if this device had
+  // received it; rejects it if all connections are in use.
   void adopt(const HandedRequest& request);
-  // Cold, any shard: nobody is to have it.
+  // Cold, any shard: rejects the request.
   static void discard(const HandedRequest& request);
 
   unsigned poll(Instant now) override;
@@ -104,7 +104,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
     Ipv4Endpoint local;
     rdma_cm_id* id = nullptr;
   };
-  // An end that is told in the next poll: no call of ours calls back.
+  // An end that the next poll reports: no call makes an event.
   struct Ended {
     QueuePairId name;
     Errc cause = Errc::kAborted;
@@ -120,7 +120,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   void take(const ibv_wc& completion);
   void fail(Connection& connection);
   [[nodiscard]] static bool holds(Connection& connection);
-  // The oldest chain is over, and with it the use of its payload.
+  // The oldest chain has ended, and with it the use of its payload.
   PostedChain pop_chain(Connection& connection);
   void end_failed();
   void fail_part(const Connection& connection, std::uint32_t number, Result<void> status);
@@ -163,7 +163,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   };
 
   Adapter& adapter_;
-  std::unique_ptr<Adapter, Leave> entered_;  // goes after all that is of the adapter
+  std::unique_ptr<Adapter, Leave> entered_;  // destroyed after all that uses the adapter
   const DeviceConfig config_;
   o2iblnd::VerbsEvents& events_;
   MlxStats stats_;

@@ -150,8 +150,8 @@ void Device::look_at_adapter() {
   if (!usable_seen_ && (now_ >= grace_end_ || adapter_.is_gone())) end_all();
 }
 
-// A port that comes back in time finds its connections as they were. Of a device that is gone some
-// may begin until all shards know.
+// Connections of a port that comes back in time are unchanged. Some connections of a removed device
+// may still begin until all shards know.
 void Device::end_all() {
   if (grace_end_ == Instant::max() && !adapter_.is_gone()) return;
   grace_end_ = Instant::max();

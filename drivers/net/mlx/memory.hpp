@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arenas as an RDMA device knows them: each registered once, whole. Of an arena that is address
-// space taken when it is used, a registration would take all of it: such a one is registered by
-// parts, each when a request first names something in it.
+// The arenas as an RDMA device names them: each registered once, whole. For an arena of address
+// space that is allocated at first use, a registration would allocate all of it: such an arena is
+// registered by parts, each when a request first names memory in it.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace plnet::mlx {
 
-// How a device names memory.
+// A device's name for memory.
 struct Keys {
   std::uint32_t local = 0;
   std::uint32_t remote = 0;
