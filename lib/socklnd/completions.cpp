@@ -18,7 +18,7 @@ void Completions::end(lnet::Transmit& transmit, Result<void> status, Health heal
   const auto failed = static_cast<std::uintptr_t>(!status);
   const auto unsent = static_cast<std::uintptr_t>(left == Left::kNothing);
   const auto code = status ? 0U : static_cast<unsigned>(status.error());
-  transmit.lnd_state = unsent << kUnsentShift | failed << kFailedShift |
+  transmit.lnd_state = kEnded | unsent << kUnsentShift | failed << kFailedShift |
                        static_cast<std::uintptr_t>(health) << kHealthShift | code;
   ended_.push(transmit);
 }

@@ -403,6 +403,22 @@ TEST_F(KeptEnd, WithAMessageCancelledAfterAPartialRelay) {
   expect_counts(0, 1);
 }
 
+TEST_F(KeptEnd, WithAMessageCancelledAfterItsEnd) {
+  keep_one();
+  (void)forward(0);
+  flush();
+  turn();
+  keep_one();
+  far->release_peer(hop_link);
+  const KeepingCore::Out& sent = forward(1);
+  far->cancel(core.out[1].transmit);
+  flush();
+  EXPECT_EQ(sent.ended, 1U);
+  EXPECT_EQ(sent.status.error(), Errc::kShutdown) << "the first end stays";
+  turn();
+  expect_goes_on();
+}
+
 TEST_F(KeptEnd, WithAMessageToAReleasedPeer) {
   keep_one();
   (void)forward(0);
@@ -414,6 +430,7 @@ TEST_F(KeptEnd, WithAMessageToAReleasedPeer) {
   flush();
   EXPECT_EQ(sent.ended, 1U);
   EXPECT_FALSE(sent.status.has_value());
+  EXPECT_EQ(sent.status.error(), Errc::kShutdown);
   EXPECT_TRUE(is_there(1)) << "the core has it brought";
   turn();
   EXPECT_EQ(core.released, 1U);
