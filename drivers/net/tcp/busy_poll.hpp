@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On NICs whose interrupts are deferred the system may poll the device's queue on behalf of a
-// socket that is read, instead of being interrupted (SO_BUSY_POLL and its kin). Asking for more
-// than the system gives anyway takes CAP_NET_ADMIN.
+// On NICs with deferred interrupts the system can poll the queue of the device on behalf of a
+// socket that is read, instead of being interrupted (SO_BUSY_POLL and related options). More of it
+// than the system's default needs CAP_NET_ADMIN.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 namespace plnet::drivers {
 
 struct BusyPoll {
-  unsigned usec = 0;    // how long it may poll in one read; 0: leave all of it alone
-  unsigned budget = 0;  // packets taken in one go; 0: leave the system's, 8
+  unsigned usec = 0;    // the longest poll in one read; 0: all options stay as they are
+  unsigned budget = 0;  // packets taken in one poll; 0: the system's default, 8
 
   [[nodiscard]] bool wanted() const { return usec > 0; }
 };
 
-// False: the system refused some of it, errno says why.
+// False: the system refused a part, and errno is the cause.
 [[nodiscard]] bool ask_for_busy_poll(int descriptor, const BusyPoll& wanted);
 
-// What the system says to it, tried on a socket of no use otherwise; "" if it has nothing to say.
+// The error text of the system, from a trial on a spare socket; "": the system accepts it.
 [[nodiscard]] std::string busy_poll_refusal(const BusyPoll& wanted);
 
 }  // namespace plnet::drivers

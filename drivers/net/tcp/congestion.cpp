@@ -15,7 +15,7 @@ namespace {
 using Id = TcpTable::Id;
 
 constexpr std::size_t kNameBytesMax = 16;  // TCP_CA_NAME_MAX in linux net/tcp.h
-// Every Linux has the last.
+// Each Linux has the last one.
 constexpr std::array<std::string_view, 2> kUnpaced{"cubic", "reno"};
 
 bool paces(std::string_view name) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver's poll: from readiness to what the contract calls events. A handler may call back
-// into the driver, so after each of them the stream is looked at again.
+// The driver's poll: from readiness to the events of the contract. A handler may call back into the
+// driver, so the stream is looked up again after each of them.
 #include "drivers/net/tcp/device.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ unsigned TcpDevice::poll(Instant now) {
   const std::uint64_t reads = stats_.get(Id::kReads) - stats_.get(Id::kEmptyReads);
   const std::uint64_t bytes = stats_.get(Id::kBytesRead);
   const unsigned work = serve_ready(now);
-  // Who was not served in this turn has waited already.
+  // Streams that were not served in this turn have waited already.
   if (ready_count_ == 0) {
     coalescer_.note(now, stats_.get(Id::kReads) - stats_.get(Id::kEmptyReads) - reads,
                     stats_.get(Id::kBytesRead) - bytes);
@@ -36,12 +36,12 @@ unsigned TcpDevice::poll(Instant now) {
 
 unsigned TcpDevice::serve_ready(Instant now) {
   const bool alone = ready_count_ == 0 && pending_listeners_ == 0;
-  // Between two pauses others have waited already.
+  // Between two pauses other streams have waited already.
   const bool paused = coalescer_.pause() != Duration{};
   if (hot_left_ > 0 && hot_polls_left_ > 0 && alone && !paused) return serve_hot(now);
   hot_polls_left_ = kHotPolls;
   if (ready_count_ < kServedPerPoll || ++polls_unlooked_ >= kPollsUnlooked) harvest();
-  // Those that become ready meanwhile wait for the next poll.
+  // Streams that become ready meanwhile wait for the next poll.
   const std::size_t count = std::min(ready_count_, kServedPerPoll);
   const std::uint64_t before = stats_.get(Id::kBytesRead);
   std::uint64_t bytes = 0;
@@ -49,6 +49,7 @@ unsigned TcpDevice::serve_ready(Instant now) {
   StreamId last;
   while (work < count && ready_count_ > 0 && bytes < kBytesPerPoll) {
     --ready_count_;
+    PLNET_CHECK(!ready_.empty(), "ready connections are counted");
     TcpConnection& next = *ready_.pop_front();
     last = next.id;
     ++work;
@@ -66,11 +67,11 @@ unsigned TcpDevice::serve_ready(Instant now) {
   return work;
 }
 
-// What the readiness set has to say of it meanwhile costs a read that finds nothing, no more.
+// An edge that the readiness set reports later costs one read that finds nothing.
 unsigned TcpDevice::serve_hot(Instant now) {
   --hot_polls_left_;
   TcpConnection* const connection = connections_.find(hot_);
-  // Who waits for the rest of a payload is told of it by the readiness set.
+  // The readiness set reports the rest of an awaited payload.
   const bool direct = connection != nullptr && connection->open() && !connection->paused &&
                       connection->awaited == 0;
   if (!direct) {
@@ -93,7 +94,7 @@ std::size_t TcpDevice::write(StreamId id, std::span<const std::span<const std::b
   TcpConnection* const connection = find_or_count(id);
   if (connection == nullptr) return 0;
   stats_.add(Id::kWrites);
-  // Not open yet, over, or on_writable() is owed.
+  // Not open yet, or closed, or blocked.
   if (!connection->open() || connection->broken || connection->blocked) return 0;
   const std::size_t taken = tx_.write(*connection, pieces);
   if (connection->broken) make_ready(*connection);
@@ -109,7 +110,7 @@ void TcpDevice::pause_reading(StreamId id) {
 void TcpDevice::resume_reading(StreamId id) {
   TcpConnection* const connection = find_or_count(id);
   if (connection == nullptr) return;
-  PLNET_CHECK(!relay_.has_of(*connection), "what could not be handed on is fetched first");
+  PLNET_CHECK(!relay_.has_of(*connection), "bytes in the pipe are fetched before reading goes on");
   connection->paused = connection->holding = false;
   if (connection->wants_service()) make_ready(*connection);
 }
@@ -118,7 +119,7 @@ bool TcpDevice::await(StreamId id, std::size_t bytes) {
   TcpConnection* const connection = find_or_count(id);
   if (connection == nullptr || !connection->open() || connection->broken) return false;
   if (connection->awaited > 0 || !relay_.await(*connection, bytes, now_)) return false;
-  connection->readable = true;  // they may be there already
+  connection->readable = true;  // bytes may be there already
   make_ready(*connection);
   return true;
 }
@@ -128,7 +129,7 @@ std::size_t TcpDevice::relay(StreamId from, StreamId to,
   TcpConnection* const source = find_or_count(from);
   TcpConnection* const target = find_or_count(to);
   if (source == nullptr || target == nullptr) return 0;
-  PLNET_CHECK(source->holding, "only of a stream that was awaited");
+  PLNET_CHECK(source->holding, "the bytes of `from` were awaited");
   stats_.add(Id::kWrites);
   if (!target->open() || target->broken || target->blocked) return 0;
   const std::size_t taken = relay_.relay(*source, *target, head, bytes);
@@ -138,7 +139,7 @@ std::size_t TcpDevice::relay(StreamId from, StreamId to,
 
 void TcpDevice::fetch(StreamId id, std::span<std::byte> target) {
   TcpConnection* const connection = find_or_count(id);
-  PLNET_CHECK(connection != nullptr && connection->holding, "only of a stream that was awaited");
+  PLNET_CHECK(connection != nullptr && connection->holding, "the bytes were awaited");
   relay_.fetch(*connection, target);
 }
 
@@ -147,7 +148,7 @@ void TcpDevice::limit_next_read(StreamId id, std::size_t bytes) {
   if (connection != nullptr) connection->next_read_max = static_cast<std::uint32_t>(bytes);
 }
 
-// False: nothing of it is to be read yet, or in this turn.
+// False: nothing of the connection is to be read yet, or in this turn.
 bool TcpDevice::wait_is_over(TcpConnection& connection) {
   const StreamId id = connection.id;
   switch (relay_.look(connection)) {
@@ -156,9 +157,10 @@ bool TcpDevice::wait_is_over(TcpConnection& connection) {
     case TcpRelay::Found::kAll: break;
   }
   relay_.end_wait(connection);
+  PLNET_CHECK(!connection.has_remainder(), "no staged byte comes before the awaited ones");
   connection.holding = true;
-  // It may have been looked at for its room to write; the edge that says that all is there then
-  // finds less than the low water, and is lost. A read that finds nothing lowers that.
+  // A look for room to write may have consumed the edge that reports the awaited bytes: the number
+  // of bytes was below the low water mark then. A read that finds nothing lowers the mark.
   connection.readable = true;
   events_.on_awaited(id);
   if (!live(connection, id)) return false;
@@ -235,6 +237,7 @@ void TcpDevice::note_connection(StreamId id, std::uint32_t events) {
 
 void TcpDevice::serve(TcpConnection& connection, Instant now) {
   const StreamId id = connection.id;
+  PLNET_CHECK(!connection.linked(), "a served connection has left the ready ones");
   if (connection.closing) return report_closed(connection);
   if (connection.connecting) return finish_connect(connection);
   if (connection.writable && !connection.broken) {
@@ -266,7 +269,7 @@ void TcpDevice::finish_connect(TcpConnection& connection) {
     connection.connecting = connection.writable = false;
     congestion_.settle(connection.socket.get());
     events_.on_connected(id, *addresses);
-    // Data may have come with it.
+    // Data may have come with the end.
     if (live(connection, id) && connection.wants_service()) make_ready(connection);
     return;
   }
@@ -283,6 +286,7 @@ void TcpDevice::report_closed(TcpConnection& connection) {
   const std::uint64_t lost = connection.unacknowledged;
   if (!connection.closing && connection.broken && !connection.connecting)
     stats_.add(cause == Errc::kTimedOut ? Id::kTimeouts : Id::kResets);
+  PLNET_CHECK(!connection.holding, "the end of a stream is reported after its kept payload");
   forget(connection);
   events_.on_closed(id, cause, lost);
 }
@@ -297,7 +301,7 @@ void TcpDevice::make_ready(TcpConnection& connection) {
   ++ready_count_;
 }
 
-// Its record is free for another one; the socket is closed if it still is ours.
+// The record is free for another connection; the socket is closed if it is still open.
 void TcpDevice::forget(TcpConnection& connection) {
   if (connection.linked()) {
     connection.unlink();
@@ -305,9 +309,10 @@ void TcpDevice::forget(TcpConnection& connection) {
   }
   rx_.forget_remainder(connection);
   relay_.forget(connection);
+  PLNET_CHECK(connection.awaited == 0, "no wait outlives its connection");
   connections_.give(connection);
   stats_.subtract(Id::kOpen);
-  // One descriptor less: somebody may wait for it.
+  // A descriptor is free: accepting may go on.
   if (accept_retry_at_ != Instant::max()) accept_retry_at_ = Instant::min();
 }
 
@@ -331,7 +336,7 @@ unsigned TcpDevice::accept_some(Instant now) {
   return work;
 }
 
-// False: nobody is left, or nobody can be accepted for now.
+// False: no connection waits, or none can be accepted now.
 bool TcpDevice::accept_one(TcpListener& listener, Instant now) {
   TcpSocket socket;
   StreamAddresses addresses;
@@ -345,7 +350,7 @@ bool TcpDevice::accept_one(TcpListener& listener, Instant now) {
   congestion_.settle(socket.get());
   const auto added = add(socket.get());
   if (!added) {
-    // A reset tells the peer at once; it tries again later.
+    // A reset tells the peer at once; it retries later.
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     stats_.add(Id::kAcceptsRefused);

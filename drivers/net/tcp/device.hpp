@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Byte streams over the system's TCP sockets, for one shard. Nothing blocks and no thread helps:
-// poll() asks one readiness set (an edge-triggered epoll) what has changed, so a connection that is
-// idle costs no system call, and one that speaks costs one for each read and each send. What an
-// edge said is remembered until a read comes up short or a write fits, so interest never has to be
-// changed.
+// Byte streams over the system's TCP sockets, for one shard. Nothing blocks, and there is no helper
+// thread: poll() asks one readiness set (an edge-triggered epoll) for changes. So an idle
+// connection costs no system call, and an active one costs one for each read and each write. An
+// edge is remembered until a read finds the socket empty or a write fits, so the set of events of a
+// socket never changes.
 #pragma once
 
 #include <array>
@@ -31,23 +31,23 @@
 namespace plnet::drivers {
 
 struct TcpConfig {
-  // Streams with an id at a time, of one shard; more are refused. Three for each peer, say.
+  // Open streams of one shard; more are refused. A peer has three or more.
   std::size_t connections_max = 4096;
-  // What is read beyond a payload: several hundred small messages, or a dozen of 4 KiB, in one
-  // call. Where payloads are large it is less (TcpRx::kStagedOfBulk).
+  // Bytes read beyond a payload in one call: several hundred small messages, or a dozen of 4 KiB.
+  // Fewer where payloads are large (TcpRx::kStagedOfBulk).
   std::size_t staging_bytes = std::size_t{64} * 1024;
-  // Several shards listen on the same address and the system spreads connections over them. Then
-  // nobody notices if a second node does so, too.
+  // Several shards listen on the same address, and the system spreads connections over them. Then a
+  // second node that listens there, too, is not noticed.
   bool share_listeners = false;
-  // A connection that was the only one to speak is read directly, without a look at the readiness
-  // set before, until so many reads in turn have found nothing: some 20 us. A conversation of small
-  // messages is then as quick as on a bare socket. 0: always look first.
+  // If only one connection was active, it is read directly, without a look at the readiness set,
+  // until so many reads in a row have found nothing: some 20 us. A conversation of small messages
+  // is then as fast as on a bare socket. 0: the readiness set is always asked first.
   unsigned hot_reads = 64;
-  // On every stream, until the system refuses it once.
+  // Set on every stream, until the system refuses it once.
   BusyPoll busy_poll;
   // TcpCongestion::kAuto, kSystem, or a name of the system's.
   std::string congestion_control{TcpCongestion::kAuto};
-  // A shard without time to spare lets small messages come together where that costs nothing.
+  // A shard without idle time lets small messages come together where that costs nothing.
   bool coalesce = true;
   // Large payloads go from socket to socket where the LND asks for it and SIGPIPE is ignored.
   bool relay = true;
@@ -57,22 +57,22 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
  public:
   using StreamId = socklnd::StreamId;
 
-  // Streams served in one poll: enough to amortise the turn, few enough to leave room for others.
+  // Streams served in one poll: enough to amortise the turn, few enough to leave time for the rest.
   static constexpr std::size_t kServedPerPoll = 64;
-  // And no more after so many bytes, some tenths of a millisecond of copying.
+  // The bytes after which a poll ends: some tenths of a millisecond of copying.
   static constexpr std::size_t kBytesPerPoll = std::size_t{1} << 20U;
-  // When as many are ready already the readiness set is looked at in every so manyth poll only. A
-  // crowd that is never done is no reason not to hear who else speaks, comes, leaves or has room
-  // again; a call for some hundred streams served, or some megabytes, is little.
+  // If as many streams as one poll serves are ready already, only one poll in so many asks the
+  // readiness set. New data, new connections, ends and room in other streams are still noticed; one
+  // call for some hundred streams served, or some megabytes, costs little.
   static constexpr unsigned kPollsUnlooked = 4;
   static constexpr unsigned kAcceptsPerPoll = 16;
-  // Direct reads of the hot connection between two looks at the readiness set: others wait for no
-  // longer than a few microseconds.
+  // Direct reads of the hot connection between two looks at the readiness set: other connections
+  // wait some microseconds at most.
   static constexpr unsigned kHotPolls = 8;
-  // Out of descriptors: the system does not say when there are some again.
+  // The pause after a lack of descriptors: the system does not report free ones.
   static constexpr Duration kAcceptRetry = std::chrono::milliseconds(100);
 
-  // Allocates everything that it will ever need. `events` outlives the device.
+  // Allocates all memory at start. `events` outlives the device.
   [[nodiscard]] static Outcome<std::unique_ptr<TcpDevice>> open(const TcpConfig& config,
                                                                 socklnd::StreamEvents& events);
   ~TcpDevice() override = default;
@@ -83,7 +83,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   void pause_reading(StreamId stream) override;
   void resume_reading(StreamId stream) override;
   void acknowledge_now(StreamId stream) override;
-  // Why await() never says yes though it is wanted; "": nothing stands against it.
+  // The reason for which await() is always false though it is wanted; "": none.
   [[nodiscard]] std::string_view relay_refusal() const { return relay_.refusal(); }
   [[nodiscard]] bool await(StreamId stream, std::size_t bytes) override;
   [[nodiscard]] std::size_t relay(StreamId from, StreamId to,
@@ -147,9 +147,10 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   IntrusiveList<TcpConnection> ready_;
   std::size_t ready_count_ = 0;
   StreamId hot_;
-  unsigned hot_left_ = 0;        // reads that may find nothing until it is one of many again
+  unsigned hot_left_ =
+      0;  // direct reads that may find nothing before the connection is polled like all others
   unsigned hot_polls_left_ = 0;  // until the next look at the readiness set
-  unsigned polls_unlooked_ = 0;  // since the last one, with enough to do without
+  unsigned polls_unlooked_ = 0;  // polls since the last look that had enough work without one
   Coalescer coalescer_;
   TcpMemory memory_;
   TcpRx rx_;
@@ -159,7 +160,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   TcpCongestion congestion_;
   TcpPorts ports_;
   TcpListeners listeners_;
-  std::uint64_t pending_listeners_ = 0;       // those that are readable, a bit each
+  std::uint64_t pending_listeners_ = 0;       // the readable ones, one bit each
   Instant accept_retry_at_ = Instant::max();  // set while accepting is suspended
   std::array<epoll_event, kServedPerPoll> harvest_{};
 };

@@ -16,8 +16,8 @@ using socklnd::StreamOptions;
 
 namespace {
 
-// 0, or what is wrong. Where the address is ours and not in use yet, since its link is down, we
-// listen already: callers come when there is a way to us.
+// 0, or an errno. An address of ours that is not in use yet, since its link is down, can be
+// listened on already: connections arrive as soon as there is a way.
 int bind_to(int descriptor, const SocketAddress& local) {
   const SystemAddress at(local);
   if (::bind(descriptor, at.get(), at.size) == 0) return 0;
@@ -39,13 +39,13 @@ Result<std::size_t> TcpListeners::open(const SocketAddress& local, unsigned back
   auto socket = open_socket(local);
   if (!socket) return std::unexpected(socket.error());
   const int descriptor = socket->get();
-  // Only shards of one node want to share a port. For everybody else that it is taken, by another
-  // node on this machine or by the kernel's, has to come out.
+  // Only shards of one node share a port. A port that another node on this machine, or the kernel's
+  // LNet, uses must be reported as busy.
   if (shared_ && !set_option(descriptor, SOL_SOCKET, SO_REUSEPORT, 1))
     return std::unexpected(Errc::kNotSupported);
-  // An IPv4 NI may listen on the same port beside an IPv6 one; :: is for both.
+  // An IPv4 NI may listen on the same port as an IPv6 one; :: is for both.
   if (!is_ipv4(local) && !is_any(local)) (void)set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  // What is accepted here inherits this and these.
+  // Accepted sockets inherit this option and the next ones.
   congestion_.choose(descriptor);
   stats_.add(Id::kOptionFailures, set_options(descriptor, is_ipv4(local), accepted));
   if (const int error = bind_to(descriptor, local); error != 0)
@@ -82,7 +82,7 @@ TcpListeners::Accept TcpListeners::accept(TcpListener& listener, TcpSocket& sock
   if (!socket.valid()) {
     switch (errno) {
       case EAGAIN: return Accept::kNobody;
-      // accept(2): what is wrong with that caller only.
+      // accept(2): these are errors of that connection only.
       case ECONNABORTED:
       case EINTR:
       case EPROTO:
@@ -93,12 +93,12 @@ TcpListeners::Accept TcpListeners::accept(TcpListener& listener, TcpSocket& sock
       case EHOSTUNREACH:
       case ENETUNREACH:
       case ETIMEDOUT: stats_.add(Id::kAcceptsAborted); return Accept::kGone;
-      // Nothing was taken off the queue, and it may be the same for long.
+      // The connection stays in the queue, perhaps for long.
       default: stats_.add(Id::kAcceptFailures); return Accept::kNoResource;
     }
   }
   const auto both = addresses_of(socket.get());
-  if (!both) {  // reset meanwhile
+  if (!both) {  // the connection was reset meanwhile
     socket.reset();
     stats_.add(Id::kAcceptsAborted);
     return Accept::kGone;

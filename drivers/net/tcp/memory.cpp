@@ -25,7 +25,8 @@ std::uint32_t TcpMemory::keep_staging() {
 }
 
 void TcpMemory::give(std::uint32_t buffer) {
-  PLNET_CHECK(kept_ > 0, "given back more buffers than were kept");
+  PLNET_CHECK(kept_ > 0, "no more buffers come back than were kept");
+  PLNET_CHECK(buffer != staging_ && buffer <= free_.capacity(), "a kept buffer comes back");
   --kept_;
   free_.push_back(buffer);
 }

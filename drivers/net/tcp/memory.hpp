@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Staging buffers of one shard. One of them takes what is read beyond a destination. If a handler
-// leaves some of it over, that buffer becomes the connection's and another one takes its place, so
-// nothing is copied. There is one for each connection and one to read into: never none, so a
-// connection that waits for its bytes to be wanted cannot keep the others from being read.
+// The staging buffers of one shard. One of them takes the bytes that are read beyond a destination.
+// If a handler does not use all of them, the buffer becomes the connection's and another one takes
+// its place, so nothing is copied. There is one for each connection and one to read into, so a
+// connection that pauses never keeps others from being read.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ class TcpMemory {
  public:
   static constexpr std::uint32_t kNone = ~0U;
 
-  // Start-up only. Memory is touched when it is first used; the buffer used last is used first, so
-  // what is resident is what was ever needed at once.
+  // Called at start. Memory is touched at its first use; the buffer used last is used first, so
+  // only as many are resident as were ever in use at once.
   TcpMemory(std::size_t connections_max, std::size_t staging_bytes);
 
   [[nodiscard]] std::span<std::byte> staging() const { return bytes(staging_); }
   [[nodiscard]] std::span<std::byte> bytes(std::uint32_t buffer) const {
     return {memory_.get() + std::size_t{buffer} * size_, size_};
   }
-  // Hands out the staging buffer with what is in it; a fresh one takes its place.
+  // Hands out the staging buffer with its bytes; a fresh one takes its place.
   [[nodiscard]] std::uint32_t keep_staging();
   void give(std::uint32_t buffer);
   [[nodiscard]] std::size_t kept() const { return kept_; }

@@ -36,8 +36,8 @@ Result<TcpPorts::Started> TcpPorts::connect_privileged(const ConnectRequest& req
     ++tried_;
     const std::uint16_t port = next_;
     next_ = port == kLowest ? kHighest : static_cast<std::uint16_t>(port - 1);
-    // Two nodes that connect to each other between the same two ports would get one connection for
-    // their two, without an accept.
+    // Two nodes that connect to each other between the same two ports would get one connection in
+    // place of two, without an accept.
     if (port == request.addresses.remote.port) continue;
     stats_.add(Id::kPortTries);
     const auto tried = try_port(request, port, started);
@@ -53,8 +53,8 @@ Result<TcpPorts::Started> TcpPorts::connect_privileged(const ConnectRequest& req
   return std::unexpected(Errc::kBusy);
 }
 
-// A socket that was bound in vain is used again for the next port; one that could not connect from
-// its port is stuck with it.
+// A socket whose bind failed is used again for the next port; one whose connect failed stays bound
+// to its port.
 Result<TcpPorts::Try> TcpPorts::try_port(const ConnectRequest& request, std::uint16_t port,
                                          Started& started) {
   const SocketAddress& remote = request.addresses.remote;
@@ -63,7 +63,7 @@ Result<TcpPorts::Try> TcpPorts::try_port(const ConnectRequest& request, std::uin
     if (!opened) return std::unexpected(opened.error());
     started.socket = std::move(*opened);
     congestion_.choose(started.socket.get());
-    // With the address alone, leave the port to connect(), which looks at the destination, too.
+    // With the address alone, connect() chooses the port, and considers the destination.
     if (port == 0) (void)set_option(started.socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   }
   const int descriptor = started.socket.get();

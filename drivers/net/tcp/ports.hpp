@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets that connect out, from a privileged port if asked: LNet's acceptors trust those only
+// Sockets that connect, from a privileged port if asked: LNet's acceptors trust only those
 // (lustre-release lnet/lnet/acceptor.c: lnet_connect()).
 //
-// There are 512 such ports and may be more peers. Linux lets sockets share a port if all of them
-// say SO_REUSEADDR and none listens on it; connect() then refuses a pair of addresses and ports
+// There are 512 such ports, and perhaps more peers. Linux lets sockets share a port if all of them
+// set SO_REUSEADDR and none listens on it; connect() then refuses a pair of addresses and ports
 // that is in use, with EADDRNOTAVAIL. So each port serves each destination once.
 #pragma once
 
@@ -23,7 +23,7 @@ class TcpPorts {
   static constexpr std::uint16_t kHighest = 1023;
   static constexpr std::uint16_t kLowest = 512;
   static constexpr unsigned kCount = kHighest - kLowest + 1;
-  // Looked at in one call: some 100 us when all of them are taken.
+  // Ports tried in one call: some 100 us when all of them are in use.
   static constexpr unsigned kTriesPerCall = 32;
 
   // A connect that is under way, or that has failed at once for a reason on the network.
@@ -34,10 +34,10 @@ class TcpPorts {
 
   TcpPorts(TcpCongestion& congestion, TcpStats& stats) : congestion_(congestion), stats_(stats) {}
 
-  // Cold: three to fourteen system calls, and three more for each port that is taken; never more
-  // than kTriesPerCall ports. kAgain when all of these were; kBusy when so many calls in turn for
-  // one address have seen all ports; kNotPermitted without the right to use them, kNotFound if the
-  // local address is not ours.
+  // Cold: three to fourteen system calls, and three more for each port that is in use, at most
+  // kTriesPerCall. kAgain: all of these were in use; kBusy: so many calls in a row for one address
+  // have tried all ports; kNotPermitted: no right to use them; kNotFound: the local address is not
+  // ours.
   [[nodiscard]] Result<Started> connect(const socklnd::ConnectRequest& request);
 
  private:
@@ -49,14 +49,14 @@ class TcpPorts {
 
   TcpCongestion& congestion_;
   TcpStats& stats_;
-  // Goes round, so that a new connection does not meet what is left of the last one to that peer.
+  // Goes round, so that a new connection does not meet the remains of the last one to that peer.
   std::uint16_t next_ = kHighest;
-  // What the last calls have looked for in vain, and how often.
+  // The address of the last unsuccessful calls, and their number.
   socklnd::SocketAddress sought_;
   unsigned tried_ = 0;
 };
 
-// Why a connect() that returned this code did not even start, in words for people.
+// The cause for which a connect() with this code did not start, for log lines and messages.
 [[nodiscard]] std::string explain_connect_failure(Errc code,
                                                   const socklnd::ConnectRequest& request);
 

@@ -22,14 +22,14 @@ namespace {
 
 constexpr unsigned kFlags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
 
-// Unlike send() a splice into a broken socket cannot be told to spare us the signal.
+// Unlike send(), splice() has no flag that suppresses the signal for a broken socket.
 bool pipe_signal_is_ignored() {
   struct sigaction now{};
   return ::sigaction(SIGPIPE, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
          now.sa_handler == SIG_IGN;
 }
 
-// Something else than that it has to wait.
+// An error other than "would block".
 bool is_broken(ssize_t moved) {
   return moved < 0 && errno != EAGAIN && errno != EINTR;
 }
@@ -46,7 +46,7 @@ std::string_view TcpRelay::make_pipe() {
   if (::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC) != 0) return "no pipe is to be had";
   pipe_out_ = TcpSocket(ends[0]);
   pipe_in_ = TcpSocket(ends[1]);
-  // A slot for each page, should it come in pages.
+  // A slot for each page, in case bytes come in pages.
   if (::fcntl(ends[1], F_SETPIPE_SZ, 2 * static_cast<int>(kBytesPerCall)) >= 0) return {};
   pipe_in_.reset();
   return "no pipe may hold 256 KiB";
@@ -54,7 +54,7 @@ std::string_view TcpRelay::make_pipe() {
 
 bool TcpRelay::await(TcpConnection& connection, std::size_t bytes, Instant now) {
   if (!possible() || bytes == 0 || connection.has_remainder()) return false;
-  // The system makes room for what it shall wait for, and keeps it when less is asked for later.
+  // The system makes room for awaited bytes, and keeps it when fewer are awaited later.
   if (!connection.roomy) {
     connection.roomy = true;
     (void)set_low_water(connection, kRoomBytes);
@@ -63,6 +63,7 @@ bool TcpRelay::await(TcpConnection& connection, std::size_t bytes, Instant now) 
     listen_for_anything(connection);
     return false;
   }
+  PLNET_CHECK(connection.awaited == 0, "a stream awaits one payload at a time");
   connection.awaited = bytes;
   connection.pressed = false;
   connection.await_until = now + kPatience;
@@ -73,6 +74,7 @@ bool TcpRelay::await(TcpConnection& connection, std::size_t bytes, Instant now) 
 }
 
 TcpRelay::Found TcpRelay::look(TcpConnection& connection) {
+  PLNET_CHECK(connection.awaited > 0, "only an awaited payload is looked for");
   int there = 0;
   const bool told = ::ioctl(connection.socket.get(), SIOCINQ, &there) == 0;
   if (told && static_cast<std::size_t>(there) >= connection.awaited) return Found::kAll;
@@ -119,7 +121,7 @@ TcpConnection* TcpRelay::overdue(Instant now) {
 
 std::size_t TcpRelay::relay(TcpConnection& from, TcpConnection& to,
                             std::span<const std::span<const std::byte>> head, std::size_t bytes) {
-  PLNET_CHECK(held_ == 0, "what could not be handed on was fetched");
+  PLNET_CHECK(held_ == 0, "bytes in the pipe are fetched before the next relay");
   std::size_t head_bytes = 0;
   for (const auto& piece : head)
     head_bytes += piece.size();
@@ -133,18 +135,19 @@ std::size_t TcpRelay::relay(TcpConnection& from, TcpConnection& to,
   }
   if (bytes == 0) return taken;
   stats_.add(Id::kShortWrites);
-  // The system says when the other one has room. If it was not for want of that, there is room.
+  // If the receiving socket was full, the system reports room later. If not, it has room now.
   if (held_ == 0) to.writable = true;
   to.blocked = true;
   return taken;
 }
 
-// As many bytes as went into `to`; what has come out of `from` beyond these is in the pipe.
+// As many bytes as went into `to`; bytes taken from `from` beyond these are in the pipe.
 std::size_t TcpRelay::hand_on(TcpConnection& from, TcpConnection& to, std::size_t bytes) {
   const std::size_t wanted = std::min(bytes, kBytesPerCall);
   const ssize_t in = ::splice(from.socket.get(), nullptr, pipe_in_.get(), nullptr, wanted, kFlags);
   stats_.add(Id::kSplices);
   if (in <= 0) return 0;
+  PLNET_CHECK(static_cast<std::size_t>(in) <= wanted, "the system moves no more than it is asked");
   held_ = static_cast<std::size_t>(in);
   held_of_ = &from;
   const std::size_t all = held_;
@@ -158,6 +161,7 @@ std::size_t TcpRelay::hand_on(TcpConnection& from, TcpConnection& to, std::size_
       if (is_broken(out)) to.fail(errc_of_errno(errno));
       break;
     }
+    PLNET_CHECK(static_cast<std::size_t>(out) <= held_, "no more leaves the pipe than is in it");
     held_ -= static_cast<std::size_t>(out);
   }
   stats_.add(Id::kBytesRead, all - held_);
@@ -175,7 +179,7 @@ void TcpRelay::fetch(TcpConnection& connection, std::span<std::byte> target) {
       const ssize_t read =
           ::recv(connection.socket.get(), target.data(), target.size(), MSG_DONTWAIT);
       stats_.add(Id::kReads);
-      PLNET_CHECK(read > 0 || (read < 0 && errno == EINTR), "what was awaited is there to be read");
+      PLNET_CHECK(read > 0 || (read < 0 && errno == EINTR), "awaited bytes are in the socket");
       if (read > 0) got = static_cast<std::size_t>(read);
     }
     stats_.add(Id::kBytesRead, got);
@@ -183,10 +187,10 @@ void TcpRelay::fetch(TcpConnection& connection, std::span<std::byte> target) {
   }
 }
 
-// Of what is in the pipe. Possibly nothing.
+// Gives out bytes of the pipe. Possibly none.
 std::size_t TcpRelay::take_out(std::span<std::byte> target) {
   const ssize_t got = ::read(pipe_out_.get(), target.data(), std::min(held_, target.size()));
-  PLNET_CHECK(got > 0 || (got < 0 && errno == EINTR), "what is in the pipe is there to be read");
+  PLNET_CHECK(got > 0 || (got < 0 && errno == EINTR), "bytes in the pipe can be read");
   if (got < 0) return 0;
   held_ -= static_cast<std::size_t>(got);
   return static_cast<std::size_t>(got);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Payload that goes from one socket to another without coming by our memory: the system hands its
-// pages on (splice). Nothing begins to leave before the rest of it has arrived, so what is waited
-// for here lies in the receive buffer of its socket, which is told to be large enough.
+// Payload that goes from one socket to another without our memory: the system moves its pages
+// (splice). Nothing leaves before the rest of the payload has arrived, so awaited bytes lie in the
+// receive buffer of their socket, which is made large enough.
 #pragma once
 
 #include <cstddef>
@@ -19,45 +19,44 @@ namespace plnet::drivers {
 
 class TcpRelay {
  public:
-  // What a sender on a link of some Gb/s needs for a megabyte. With a slower one there is nothing
-  // to be saved by waiting, and whoever watches its progress shall see some.
+  // Enough for a megabyte from a sender on a link of some Gb/s. With a slower one nothing is saved
+  // by waiting, and the LND should see some progress.
   static constexpr Duration kPatience = std::chrono::milliseconds(2);
-  // For the receive buffer: a payload and what the system adds for its own records, with which it
-  // is generous.
+  // The receive buffer has room for a payload and for the system's own records, which are large.
   static constexpr std::size_t kRoomBytes = std::size_t{3} << 20U;
-  // In one call: little enough that what was just taken is handed on while the records of it are in
-  // the cache. By measurement a third cheaper than 256 KiB.
+  // Bytes moved in one call: few enough that their records are still in the cache when they leave.
+  // Measured: a third cheaper than 256 KiB.
   static constexpr std::size_t kBytesPerCall = std::size_t{128} << 10U;
 
-  // Not wanted, or not to be had: then await() is never true.
+  // The relay is not wanted, or not available: then await() is always false.
   TcpRelay(bool wanted, TcpTx& tx, TcpStats& stats);
-  // Why it is not to be had though it is wanted; "": it is.
+  // The reason for which the relay is not available though it is wanted; "": it is.
   [[nodiscard]] std::string_view refusal() const { return refusal_; }
 
   [[nodiscard]] bool await(TcpConnection& connection, std::size_t bytes, Instant now);
-  // As many are there. Else, unless the system has said that it has something to read although they
-  // are not, the connection stays one that waits.
+  // kAll: the awaited bytes are there. Else the connection goes on waiting, kNotYet, unless the
+  // system wants to be read, kNoMore.
   enum class Found : std::uint8_t { kAll, kNotYet, kNoMore };
   [[nodiscard]] Found look(TcpConnection& connection);
   void end_wait(TcpConnection& connection);
-  // After a read. Payloads of one size that come one after the other cost one word to the system
-  // about how much is awaited: it stays silent about less until there is nothing to read.
+  // Called after a read. For payloads of one size in a row the system is told once how many bytes
+  // are awaited: it stays silent about fewer until there is nothing to read.
   void note_read(TcpConnection& connection) {
     const bool idle = connection.awaited == 0 && !connection.readable;
     if (idle && connection.low_water != 1) listen_for_anything(connection);
   }
-  // It shall say whatever comes.
+  // The system reports any number of bytes again.
   void listen_for_anything(TcpConnection& connection);
-  // It ends: nobody fetches what is left of it.
+  // The connection ends: its remaining bytes are not fetched.
   void forget(TcpConnection& connection);
-  // One that has waited for too long; null: none.
+  // A connection that has waited for too long; null: none.
   [[nodiscard]] TcpConnection* overdue(Instant now);
   [[nodiscard]] Instant next_deadline() const { return first_until_; }
 
   std::size_t relay(TcpConnection& from, TcpConnection& to,
                     std::span<const std::span<const std::byte>> head, std::size_t bytes);
   void fetch(TcpConnection& connection, std::span<std::byte> target);
-  // Bytes of it are to be fetched before others of it are read.
+  // Bytes of the connection have to be fetched before others are read.
   [[nodiscard]] bool has_of(const TcpConnection& connection) const {
     return held_ > 0 && held_of_ == &connection;
   }
@@ -69,17 +68,18 @@ class TcpRelay {
   [[nodiscard]] std::size_t take_out(std::span<std::byte> target);
 
   [[nodiscard]] bool possible() const { return pipe_in_.valid(); }
-  // The pipe, or why there is none.
+  // The pipe, or the reason for which there is none.
   [[nodiscard]] std::string_view make_pipe();
 
   TcpTx& tx_;
   TcpStats& stats_;
   IntrusiveList<TcpConnection, Awaiting> waiting_;
-  Instant first_until_ = Instant::max();  // of these
+  Instant first_until_ = Instant::max();  // the earliest time among those that wait
   TcpSocket pipe_out_;
   TcpSocket pipe_in_;
   std::string_view refusal_;
-  std::size_t held_ = 0;  // in the pipe: taken from its socket, and not given to the other
+  std::size_t held_ =
+      0;  // bytes in the pipe: taken from their socket, and not given to the other one
   const TcpConnection* held_of_ = nullptr;
 };
 

@@ -29,15 +29,18 @@ void TcpRx::serve(TcpConnection& connection, Instant now) {
   std::size_t bytes = 0;
   for (unsigned reads = 0; reads < kReadsPerTurn && bytes < kBytesPerTurn; ++reads) {
     if (connection.paused || connection.awaited > 0 || !connection.readable) return;
+    if (connection.has_remainder()) return;  // its bytes come first, in the next poll
     if (!read_once(connection, bytes)) return;
   }
 }
 
 bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
+  PLNET_CHECK(connection.open() && !connection.has_remainder(), "kept bytes are passed first");
   const StreamId id = connection.id;
   const std::span<std::byte> destination = events_.destination(id);
   if (connections_.find(id) == nullptr || connection.closing || connection.paused) return false;
   const std::span<std::byte> staging = staging_of(connection, destination.size());
+  PLNET_CHECK(!staging.empty(), "a read has room");
   ssize_t result = 0;
   if (destination.empty()) {
     result = ::recv(connection.socket.get(), staging.data(), staging.size(), MSG_DONTWAIT);
@@ -52,10 +55,11 @@ bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
     return false;
   }
   const auto count = static_cast<std::size_t>(result);
+  PLNET_CHECK(count <= destination.size() + staging.size(), "the system fills the given room");
   bytes += count;
   connection.next_read_max = 0;
   if (destination.empty()) connection.bulk = false;
-  // A short read has emptied the socket: what comes later makes the readiness set speak again.
+  // A short read has emptied the socket: later bytes make a new edge.
   if (count < destination.size() + staging.size() && !connection.to_the_end)
     connection.readable = false;
   const std::size_t direct = std::min(count, destination.size());
@@ -74,8 +78,8 @@ bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
   return true;
 }
 
-// As much as can be had of small messages. Of a large payload little: that is copied once more, and
-// one large payload tends to follow another.
+// Much of small messages. Little behind a large payload: staged bytes are copied once more, and
+// another large payload tends to follow.
 std::span<std::byte> TcpRx::staging_of(TcpConnection& connection, std::size_t destination_bytes) {
   if (destination_bytes >= kBulkBytes) connection.bulk = true;
   std::size_t most = memory_.staging().size();
@@ -84,10 +88,10 @@ std::span<std::byte> TcpRx::staging_of(TcpConnection& connection, std::size_t de
   return memory_.staging().first(most);
 }
 
-// Whoever only listens is taken for somebody who does not answer, and so TCP acknowledges each read
-// of a small message by itself, which costs more than the read and is on the message's way. In its
-// interactive mode it waits for a second one, or for an answer to ride on. It leaves that mode when
-// nothing has come for its 40 ms, and after a loss.
+// TCP takes a receiver that sends nothing for one that never answers, and acknowledges each read of
+// a small message by itself, which costs more than the read and delays the message. In its
+// interactive mode it waits for a second message, or for an answer that carries the
+// acknowledgement. It leaves this mode after 40 ms without data, and after a loss.
 void TcpRx::share_acks(TcpConnection& connection, Instant now) {
   connection.acks_shared_until = now + kAcksSharedEvery;
   stats_.add(Id::kSharedAcks);
@@ -100,7 +104,7 @@ void TcpRx::note_end(TcpConnection& connection, long result) {
   if (result < 0 && (error == EAGAIN || error == EINTR)) {
     stats_.add(Id::kEmptyReads);
     connection.readable = error == EINTR;
-    // A broken socket has nothing to wait for.
+    // A broken socket has no reason to wait.
     if (error == EAGAIN && connection.broken) connection.finished = true;
     return;
   }
@@ -109,6 +113,7 @@ void TcpRx::note_end(TcpConnection& connection, long result) {
 }
 
 void TcpRx::present_remainder(TcpConnection& connection) {
+  PLNET_CHECK(connection.kept_from < connection.kept_to, "kept bytes are not empty");
   const std::span<const std::byte> staged =
       memory_.bytes(connection.kept_buffer)
           .subspan(connection.kept_from, connection.kept_to - connection.kept_from);
@@ -124,7 +129,7 @@ void TcpRx::present_remainder(TcpConnection& connection) {
   stats_.add(Id::kRemainders);
 }
 
-// `alive`: the stream is still here and open.
+// `alive`: the stream is still open.
 std::size_t TcpRx::deliver(TcpConnection& connection, std::size_t direct,
                            std::span<const std::byte> staged, bool& alive) {
   const StreamId id = connection.id;
@@ -135,7 +140,7 @@ std::size_t TcpRx::deliver(TcpConnection& connection, std::size_t direct,
   alive = !detached && !connection.closing;
   PLNET_CHECK(!detached || used == staged.size(), "a handler detached a stream with bytes left");
   PLNET_CHECK(!alive || used == staged.size() || connection.awaited == 0,
-              "a handler awaits what comes behind bytes that it left");
+              "a handler that leaves bytes awaits none");
   PLNET_CHECK(!alive || used == staged.size() || connection.was_paused,
               "a handler left bytes over without pause_reading()");
   return used;

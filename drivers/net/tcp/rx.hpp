@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes on their way in: reads into the rest of a payload and the staging buffer at once, so that
-// the headers that follow ride along with one system call.
+// Bytes on their way in: each read fills the rest of a payload and the staging buffer, so that the
+// next headers need no system call of their own.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ namespace plnet::drivers {
 
 class TcpRx {
  public:
-  // How often a connection that we read from is told to let acknowledgements wait for one another.
-  // Seldom enough that what TCP thinks after a loss, when it acknowledges at once, has its time.
+  // The interval at which TCP is told to delay acknowledgements of a connection that we read from.
+  // Long enough that its own decision after a loss, to acknowledge at once, has an effect.
   static constexpr Duration kAcksSharedEvery = std::chrono::milliseconds(100);
-  // One connection's part of a poll, so that a sender that never stops does not keep the others
-  // waiting: about a tenth of a millisecond of copying.
+  // The share of one connection in a poll, so that a continuous sender does not delay the others:
+  // about a tenth of a millisecond of copying.
   static constexpr std::size_t kBytesPerTurn = std::size_t{512} * 1024;
   static constexpr unsigned kReadsPerTurn = 16;
-  // A payload of which so much is outstanding is large, and so little is staged behind it.
+  // A payload is large if so much of it is outstanding; then so little is staged behind it.
   static constexpr std::size_t kBulkBytes = std::size_t{64} * 1024;
   static constexpr std::size_t kStagedOfBulk = std::size_t{16} * 1024;
 
@@ -31,17 +31,17 @@ class TcpRx {
         TcpStats& stats)
       : events_(events), connections_(connections), memory_(memory), stats_(stats) {}
 
-  // Presents what was kept, then reads until the socket is empty, the handler pauses, or the turn
-  // is over. Handlers may end the stream: look it up again after this.
+  // Passes kept bytes to the handler, then reads until the socket is empty, the handler pauses, or
+  // the turn is over. Handlers may end the stream: look it up again afterwards.
   void serve(TcpConnection& connection, Instant now);
-  // What the connection keeps is lost.
+  // Drops the bytes that the connection keeps.
   void forget_remainder(TcpConnection& connection);
 
  private:
-  // True if the connection may be read further in this turn.
+  // True: the connection may be read further in this turn.
   [[nodiscard]] bool read_once(TcpConnection& connection, std::size_t& bytes);
   void present_remainder(TcpConnection& connection);
-  // What may be staged beyond so large a destination.
+  // The bytes that may be staged beyond a destination of this size.
   [[nodiscard]] std::span<std::byte> staging_of(TcpConnection& connection,
                                                 std::size_t destination_bytes);
   void share_acks(TcpConnection& connection, Instant now);

@@ -5,6 +5,7 @@
 
 #include "drivers/net/tcp/device.hpp"
 #include "drivers/net/tcp/token.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -17,8 +18,9 @@ using socklnd::StreamOptions;
 namespace {
 
 constexpr std::size_t kConnectionsMax = TcpToken::kListenerBit;
-constexpr std::size_t kStagingMax = std::size_t{1} << 30U;  // offsets in it are 32 bits
-// One edge for each change in either direction: never changed afterwards.
+// Offsets in the staging buffers have 32 bits.
+constexpr std::size_t kStagingMax = std::size_t{1} << 30U;
+// One edge for each change in either direction; the set never changes.
 constexpr std::uint32_t kStreamEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 }  // namespace
@@ -60,6 +62,7 @@ Result<TcpDevice::StreamId> TcpDevice::connect(const socklnd::ConnectRequest& re
   if (!added) return std::unexpected(added.error());
   (void)started->socket.release();
   TcpConnection& connection = **added;
+  PLNET_CHECK(connection.open() && !connection.connecting, "a new connection has a socket");
   stats_.add(Id::kConnects);
   connection.connecting = true;
   if (started->error != 0) {
@@ -86,6 +89,7 @@ Result<void> TcpDevice::listen(const SocketAddress& local, unsigned backlog,
 void TcpDevice::stop_listening(const SocketAddress& local) {
   const auto index = listeners_.close(local);
   if (!index) return;
+  PLNET_CHECK(*index < TcpListeners::kMax, "a listener has a bit");
   pending_listeners_ &= ~(std::uint64_t{1} << *index);
   if (pending_listeners_ == 0) accept_retry_at_ = Instant::max();
 }
@@ -98,7 +102,7 @@ void TcpDevice::close(StreamId id, Errc cause) {
   connection->closing = true;
   connection->cause = cause;
   connection->note_unacknowledged();
-  connection->socket.reset();  // and leaves the readiness set
+  connection->socket.reset();  // the socket leaves the readiness set, too
   make_ready(*connection);
 }
 
@@ -109,9 +113,11 @@ Result<DetachedStream> TcpDevice::detach(StreamId id) {
   const bool waits = connection->awaited > 0 || connection->holding;
   if (!connection->open() || connection->has_remainder() || connection->blocked || waits)
     return std::unexpected(Errc::kBusy);
+  PLNET_CHECK(!relay_.has_of(*connection), "no byte of the stream is in the pipe");
   const int descriptor = connection->socket.get();
   const auto addresses = addresses_of(descriptor);
-  if (!addresses) return std::unexpected(Errc::kClosed);  // reset, and not known here yet
+  if (!addresses)
+    return std::unexpected(Errc::kClosed);  // the stream was reset, which is not known here yet
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr) != 0)
     return std::unexpected(errc_of_errno(errno));
   relay_.listen_for_anything(*connection);
@@ -122,7 +128,8 @@ Result<DetachedStream> TcpDevice::detach(StreamId id) {
 
 Result<TcpDevice::StreamId> TcpDevice::adopt(const DetachedStream& stream,
                                              const StreamOptions& options) {
-  // Bytes may have come meanwhile: the first look at the readiness set tells.
+  PLNET_CHECK(stream.descriptor >= 0, "a detached stream has a descriptor");
+  // Bytes may have come meanwhile: the first look at the readiness set finds them.
   const auto added = add(static_cast<int>(stream.descriptor));
   if (!added) return std::unexpected(added.error());
   stats_.add(Id::kOptionFailures,
@@ -131,6 +138,7 @@ Result<TcpDevice::StreamId> TcpDevice::adopt(const DetachedStream& stream,
 }
 
 void TcpDevice::discard(const DetachedStream& stream) {
+  PLNET_CHECK(stream.descriptor >= 0, "a detached stream has a descriptor");
   TcpSocket(static_cast<int>(stream.descriptor)).reset();
 }
 
@@ -156,10 +164,12 @@ socklnd::StreamDetails TcpDevice::details(StreamId id) const {
   return details_of(connection->socket.get());
 }
 
-// The descriptor is the connection's from then on, if it succeeds.
+// On success the descriptor belongs to the connection.
 Result<TcpConnection*> TcpDevice::add(int descriptor) {
   if (connections_.full()) return std::unexpected(Errc::kNoMemory);
+  PLNET_CHECK(descriptor >= 0, "a stream has a socket");
   TcpConnection& connection = *connections_.take();
+  PLNET_CHECK(!connection.linked() && !connection.has_remainder(), "a free record is idle");
   if (!watch(descriptor, TcpToken::of_stream(connection.id), kStreamEvents)) {
     const Errc code = errc_of_errno(errno);
     connections_.give(connection);
@@ -178,7 +188,7 @@ bool TcpDevice::watch(int descriptor, std::uint64_t token, std::uint32_t events)
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
-// Who may not have it on one stream has it on none: it is not worth a call for each.
+// A right that is missing for one stream is missing for all: one call is enough.
 void TcpDevice::set_busy_poll(int descriptor) {
   busy_poll_ = ask_for_busy_poll(descriptor, config_.busy_poll);
   if (!busy_poll_) stats_.add(Id::kOptionFailures);

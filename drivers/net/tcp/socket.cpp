@@ -30,7 +30,7 @@ using socklnd::StreamProgress;
 
 namespace {
 
-constexpr std::size_t kIpv4At = 12;  // of a v4-mapped address
+constexpr std::size_t kIpv4At = 12;  // in a v4-mapped address
 constexpr std::array<std::uint8_t, kIpv4At> kMappedPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 std::uint64_t queue_of(int descriptor, unsigned long which) {
@@ -47,7 +47,7 @@ std::uint32_t option_of(int descriptor, int level, int name) {
              : 0;
 }
 
-// What a system does not know yet stays 0.
+// A value that the system does not know yet stays 0.
 tcp_info tcp_info_of(int descriptor) {
   tcp_info info{};
   socklen_t size = sizeof info;
@@ -138,7 +138,7 @@ Result<TcpSocket> open_socket(const SocketAddress& family_of) {
   if (!socket.valid()) return std::unexpected(errc_of_errno(errno));
   if (!set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1))
     return std::unexpected(errc_of_errno(errno));
-  // A peer knows us by our address: not by one that is gone tomorrow.
+  // Peers know us by our address, so a temporary one is not used.
   if (!ipv4)
     (void)set_option(socket.get(), IPPROTO_IPV6, IPV6_ADDR_PREFERENCES, IPV6_PREFER_SRC_PUBLIC);
   return socket;
@@ -147,7 +147,7 @@ Result<TcpSocket> open_socket(const SocketAddress& family_of) {
 bool is_address_of_host(const SocketAddress& address) {
   const auto socket = open_socket(address);
   if (!socket) return true;
-  // Not to be kept from it by a lack of ports.
+  // Without a limit by the range of ephemeral ports.
   (void)set_option(socket->get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   SocketAddress any_port = address;
   any_port.port = 0;
@@ -181,7 +181,7 @@ unsigned set_options(int descriptor, bool ipv4, const StreamOptions& options) {
     if (!set_option(descriptor, level, name, value)) ++refused;
   };
   set(IPPROTO_TCP, TCP_NODELAY, options.no_delay ? 1 : 0);
-  // An end that has closed does not linger for the peer's (lustre-release socklnd_lib.c:
+  // A closed socket does not linger for the peer (lustre-release socklnd_lib.c:
   // ksocknal_lib_setup_sock()).
   if (options.close_discards_unsent) set(IPPROTO_TCP, TCP_LINGER2, -1);
   if (options.send_buffer_bytes > 0) set(SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes);
@@ -225,7 +225,7 @@ std::uint64_t unacknowledged_of(int descriptor) {
 }
 
 std::uint32_t burst_of(int descriptor) {
-  // Linux net/ipv4/tcp.c: tcp_xmit_size_goal(), of an interface that takes 64 KiB.
+  // Linux net/ipv4/tcp.c: tcp_xmit_size_goal(), for an interface that takes 64 KiB.
   constexpr int kBurstMax = 65'215;
   int segment = 0;
   socklen_t size = sizeof segment;
@@ -247,7 +247,7 @@ StreamFacts facts_of(int descriptor) {
           .napi_id = option_of(descriptor, SOL_SOCKET, SO_INCOMING_NAPI_ID)};
 }
 
-// Linux net/ipv4/tcp_timer.c: both begin anew with whatever the peer's TCP answers.
+// Linux net/ipv4/tcp_timer.c: any answer of the peer's TCP resets both.
 StreamProgress progress_of(int descriptor) {
   const tcp_info info = tcp_info_of(descriptor);
   return {.unacknowledged_bytes = unacknowledged_of(descriptor),

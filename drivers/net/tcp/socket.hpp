@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system's sockets in the words of byte_stream.hpp: addresses, options, what TCP knows.
+// The system's sockets in the terms of byte_stream.hpp: addresses, options, the state of TCP.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class TcpSocket {
   int descriptor_ = -1;
 };
 
-// An address as the system takes it: sockaddr_in for v4-mapped ones, else sockaddr_in6. Link-local
-// IPv6 addresses would need a scope, which SocketAddress has none of: the system refuses them.
+// An address for the system: sockaddr_in for v4-mapped ones, else sockaddr_in6. Link-local IPv6
+// addresses would need a scope, which SocketAddress does not have: the system refuses them.
 struct SystemAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -45,38 +45,38 @@ struct SystemAddress {
 
 [[nodiscard]] socklnd::SocketAddress address_of(const sockaddr_storage& storage);
 [[nodiscard]] bool is_ipv4(const socklnd::SocketAddress& address);
-// No IP at all: ::, or 0.0.0.0 mapped.
+// The unspecified address: ::, or 0.0.0.0 mapped.
 [[nodiscard]] bool is_any(const socklnd::SocketAddress& address);
-// "192.168.1.10:988", "[2001:db8::1]:988"
+// Formats as "192.168.1.10:988" or "[2001:db8::1]:988".
 [[nodiscard]] std::string text_of(const socklnd::SocketAddress& address);
 
-// By trying to bind to it. True also if the system would not tell.
+// Tries to bind to the address. True also if the system does not tell.
 [[nodiscard]] bool is_address_of_host(const socklnd::SocketAddress& address);
-// An interface has it, perhaps one whose link is down: the system keeps an IPv6 address of such a
-// one from use until it has seen on the link that nobody else has it. False also if the system does
-// not tell.
+// An interface has the address, perhaps one whose link is down: the system does not let an IPv6
+// address of such an interface be used until it has checked on the link that no other node has it.
+// False also if the system does not tell.
 [[nodiscard]] bool is_on_interface(const socklnd::SocketAddress& address);
 
-// A nonblocking TCP socket of the address's family that may share its port with others, as long as
-// none of them listens.
+// A nonblocking TCP socket of the address's family that may share its port with other sockets, as
+// long as none of them listens.
 [[nodiscard]] Result<TcpSocket> open_socket(const socklnd::SocketAddress& family_of);
-// True if the system took it.
+// False: the system has refused the option.
 [[nodiscard]] bool set_option(int descriptor, int level, int name, int value);
-// Returns how many of them the system refused; none is worth failing for.
+// Returns the number of options that the system has refused; none of them is essential.
 [[nodiscard]] unsigned set_options(int descriptor, bool ipv4,
                                    const socklnd::StreamOptions& options);
 
 [[nodiscard]] Result<socklnd::StreamAddresses> addresses_of(int descriptor);
-// The error that waits on a socket, and takes it off; 0 if none does.
+// Takes the pending error off a socket and returns it; 0: none.
 [[nodiscard]] int take_error(int descriptor);
-// Written, but not acknowledged by the peer's TCP. Still right after a reset.
+// Bytes written, but not acknowledged by the peer's TCP. Still correct after a reset.
 [[nodiscard]] std::uint64_t unacknowledged_of(int descriptor);
-// The most that the system hands to the interface as one: whole segments. Who sends a multiple of
-// it in a call leaves no short segment behind, which would go out by itself with the next
+// The most that the system hands to the interface in one piece: whole segments. A call with a
+// multiple of it leaves no short segment behind, which would go out by itself with the next
 // acknowledgement.
 inline constexpr std::uint32_t kUsualBurst = 45 * 1448;
 [[nodiscard]] std::uint32_t burst_of(int descriptor);
-// As TCP has measured it, at first between SYN and its answer.
+// The round trip as TCP has measured it, at first that of the SYN.
 [[nodiscard]] Duration round_trip_of(int descriptor);
 [[nodiscard]] socklnd::StreamFacts facts_of(int descriptor);
 [[nodiscard]] socklnd::StreamProgress progress_of(int descriptor);

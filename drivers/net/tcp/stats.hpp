@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the TCP driver counts: what happened to connections, and every system call by its kind.
+// Counters of the TCP driver: the fate of connections, and each system call by its kind.
 #pragma once
 
 #include "lib/base/counters.hpp"

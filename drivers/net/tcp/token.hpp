@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the readiness set says instead of a pointer: index and generation, so that an event for what
-// has closed meanwhile is told from one for its successor.
+// The names of connections and listeners in the readiness set: index and generation, so that an
+// event for a closed one is told from one for its successor.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct TcpToken {
     return of_stream({index | kListenerBit, generation});
   }
   static bool is_listener(std::uint64_t token) { return (token & kListenerBit) != 0; }
-  // Of either kind.
+  // The index of either kind.
   static socklnd::StreamId id(std::uint64_t token) {
     return {static_cast<std::uint32_t>(token) & ~kListenerBit,
             static_cast<std::uint32_t>(token >> 32U)};

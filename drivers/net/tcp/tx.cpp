@@ -6,13 +6,17 @@
 
 #include <sys/socket.h>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::drivers {
 
 using Id = TcpTable::Id;
 
 std::size_t TcpTx::write(TcpConnection& connection,
                          std::span<const std::span<const std::byte>> pieces, bool more) {
+  PLNET_CHECK(connection.open() && !connection.blocked, "only a writable stream is written to");
   const std::size_t most = kBurstsPerCall * connection.burst_bytes;
+  PLNET_CHECK(most > 0, "a call has room for a byte");
   std::size_t taken = 0;
   Place at;
   for (;;) {
@@ -22,6 +26,7 @@ std::size_t TcpTx::write(TcpConnection& connection,
     if (offered == most && connection.large_calls++ % kCallsBetweenLooks == 0) [[unlikely]]
       connection.burst_bytes = burst_of(connection.socket.get());
     const std::size_t sent = send(connection, count, more || at.piece < pieces.size());
+    PLNET_CHECK(sent <= offered, "TCP takes no more than it is given");
     taken += sent;
     if (sent == offered) continue;
     stats_.add(Id::kShortWrites);
@@ -32,7 +37,7 @@ std::size_t TcpTx::write(TcpConnection& connection,
   return taken;
 }
 
-// Fills gather_ for one call, from `at` on, and moves that behind it.
+// Fills gather_ for one call, from `at` on, and moves `at` behind it.
 std::size_t TcpTx::gather(std::span<const std::span<const std::byte>> pieces, Place& at,
                           std::size_t most, std::size_t& offered) {
   std::size_t count = 0;
@@ -47,7 +52,7 @@ std::size_t TcpTx::gather(std::span<const std::span<const std::byte>> pieces, Pl
 }
 
 std::size_t TcpTx::send(TcpConnection& connection, std::size_t count, bool more) {
-  // A reset comes back as a value, not as a signal.
+  // A reset is returned as a value, not as a signal.
   const int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0);
   ssize_t sent = 0;
   if (count == 1) {

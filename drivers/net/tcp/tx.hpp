@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes on their way out: all pieces that wait go with one system call, large payloads with some.
+// Bytes on their way out: all pieces that wait go with one system call, large payloads with
+// several.
 #pragma once
 
 #include <array>
@@ -18,15 +19,15 @@ class TcpTx {
   explicit TcpTx(TcpStats& stats) : stats_(stats) {}
 
   // Returns the bytes taken. Notes in the connection whether it is blocked or broken.
-  // `more`: these are not worth a segment, something follows.
+  // `more`: the bytes need no segment of their own, since others follow.
   [[nodiscard]] std::size_t write(TcpConnection& connection,
                                   std::span<const std::span<const std::byte>> pieces,
                                   bool more = false);
 
  private:
-  static constexpr std::size_t kPiecesPerCall = 1024;  // the system's own limit, UIO_MAXIOV
-  // Of a large payload: what is copied is sent while it is in the cache, and the receiver begins
-  // sooner. For a call of these the next one is not seen.
+  static constexpr std::size_t kPiecesPerCall = 1024;  // the system's limit, UIO_MAXIOV
+  // The part of a large payload in one call: copied bytes leave while they are in the cache, and
+  // the receiver begins sooner. With so many bytes the price of a call is negligible.
   static constexpr std::size_t kBurstsPerCall = 2;
   // Segments grow with the peer's window, and with the path.
   static constexpr std::uint32_t kCallsBetweenLooks = 64;

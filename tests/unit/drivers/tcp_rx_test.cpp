@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The number of bytes read beyond a payload.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -63,6 +64,29 @@ class PayloadTaker final : public socklnd::StreamEvents {
   std::size_t rest_ = 0;
 };
 
+// Leaves a half of the first bytes, and wants them again at once.
+class HalfTaker final : public socklnd::StreamEvents {
+ public:
+  std::span<std::byte> destination(StreamId) override { return {}; }
+  std::size_t on_bytes(StreamId id, std::size_t, std::span<const std::byte> staged) override {
+    const std::size_t used = bytes.empty() ? staged.size() / 2 : staged.size();
+    if (bytes.empty()) {
+      driver->pause_reading(id);
+      driver->resume_reading(id);
+    }
+    bytes.insert(bytes.end(), staged.begin(), staged.begin() + static_cast<std::ptrdiff_t>(used));
+    return used;
+  }
+  void on_writable(StreamId) override {}
+  void on_connected(StreamId, const StreamAddresses&) override {}
+  void on_accepted(StreamId id, const StreamAddresses&) override { stream = id; }
+  void on_closed(StreamId, Errc, std::uint64_t) override {}
+
+  socklnd::StreamDriver* driver = nullptr;
+  StreamId stream;
+  std::vector<std::byte> bytes;
+};
+
 // Bytes staged for complete messages that are all in the socket when it is read.
 std::size_t staged_of(std::size_t payload, std::size_t messages) {
   PayloadTaker taker(payload);
@@ -99,6 +123,29 @@ std::size_t staged_of(std::size_t payload, std::size_t messages) {
 
 TEST(TcpRx, SmallPayloadsAreStagedByTheDozen) {
   EXPECT_EQ(staged_of(4096, 20), std::size_t{64} * 1024);
+}
+
+TEST(TcpRx, BytesThatAHandlerLeavesComeBeforeTheNextRead) {
+  HalfTaker taker;
+  testrig::StreamCounter sender;
+  TcpBench bench({.connections_max = 4, .staging_bytes = 1024});
+  auto& near = bench.make(0, sender);
+  auto& far = bench.make(1, taker);
+  taker.driver = &far;
+  ASSERT_TRUE(far.listen(bench.address(1), 16, {}).has_value());
+  socklnd::ConnectRequest request;
+  request.addresses.remote = bench.address(1);
+  request.privileged_port = false;
+  const auto stream = near.connect(request);
+  ASSERT_TRUE(stream.has_value());
+  ASSERT_TRUE(bench.run([&] { return sender.connected == 1 && taker.stream != StreamId{}; }));
+  std::vector<std::byte> sent(8192);
+  for (std::size_t i = 0; i < sent.size(); ++i)
+    sent[i] = static_cast<std::byte>(i * 7 % 251);
+  const std::array<std::span<const std::byte>, 1> pieces{sent};
+  ASSERT_EQ(near.write(*stream, pieces), sent.size());
+  ASSERT_TRUE(bench.run([&] { return taker.bytes.size() == sent.size(); }));
+  EXPECT_EQ(taker.bytes, sent);
 }
 
 TEST(TcpRx, LittleOfLargePayloadsIsStaged) {
