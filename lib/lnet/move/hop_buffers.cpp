@@ -76,7 +76,7 @@ bool HopBuffers::leaves_from_here(const Forwarding& path, std::uint32_t length) 
 // client is parked before it has a next hop.
 RxDecision HopBuffers::wait_for_buffer(Receive& receive, HopQueue& queue) {
   if (!may_park(queue.port->hop.waiting_count(), receive.port->lnd().receives_free())) {
-    core_.complaints->tell(queue.port->peer_ni->nid, "dropped_hop_parked");
+    core_.complaints->add(queue.port->peer_ni->nid, "dropped_hop_parked");
     return core_.drop(receive, Cause::kDroppedHopParked);
   }
   const bool records_short =

@@ -219,7 +219,7 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc cause) {
   PLNET_CHECK(receive != nullptr && is_parked(receive->state.get()),
               "only a parked message may be lost this way");
   port.forget(*receive);
-  if (cause == Errc::kNoSpace) core_.complaints->tell(receive->from, "dropped_parked_share");
+  if (cause == Errc::kNoSpace) core_.complaints->add(receive->from, "dropped_parked_share");
   const bool queued = core_.shares.leave(*receive) || core_.forwarder.leave(*receive);
   receive->peer = nullptr;
   receive->link = nullptr;

@@ -63,7 +63,7 @@ Outcome<std::size_t> ExpressionParser::parse() {
 
 ExpressionParser::Index ExpressionParser::parse_any() {
   if (++depth_ > Expression::kDepthMax) {
-    return text_.complain("parentheses and negations are nested too deeply", at_);
+    return text_.error_at("parentheses and negations are nested too deeply", at_);
   }
   auto left = parse_all();
   while (left && (take_word("or") || take("||"))) {
@@ -89,7 +89,7 @@ ExpressionParser::Index ExpressionParser::parse_one() {
   skip_blanks();
   if (take_word("not") || (!text_.sub(at_).text().starts_with("!=") && take("!"))) {
     if (++depth_ > Expression::kDepthMax) {
-      return text_.complain("parentheses and negations are nested too deeply", at_);
+      return text_.error_at("parentheses and negations are nested too deeply", at_);
     }
     const auto inner = parse_one();
     if (!inner) return inner;
@@ -151,7 +151,7 @@ Outcome<Comparison> ExpressionParser::parse_comparison(const Field& field) {
     (void)(take("==") || take("="));
   }
   if (comparison > Comparison::kNotEqual && !is_ordered(field)) {
-    return text_.complain(std::string(field.name) + " can only be compared with = and !=", begin);
+    return text_.error_at(std::string(field.name) + " can only be compared with = and !=", begin);
   }
   return comparison;
 }
@@ -175,7 +175,7 @@ Outcome<FilterTerm> ExpressionParser::parse_value(const Field& field, Comparison
     if (pattern.prefix) pattern.text.pop_back();
     if (pattern.text == "EMPTY") pattern.text.clear();
     if (pattern.text.contains('\0')) return part.expected("letters without a NUL");
-    if (pattern.text.size() >= kJobIdBytes) return part.complain("a job has at most 31 letters");
+    if (pattern.text.size() >= kJobIdBytes) return part.error_at("a job has at most 31 letters");
     term.value = std::move(pattern);
   } else {
     const auto number = parse_field_value(field, part.text());
@@ -204,7 +204,7 @@ ExpressionParser::Index ExpressionParser::add_term(FilterTerm term) {
 
 ExpressionParser::Index ExpressionParser::add(FilterNode node) {
   if (nodes_.size() == Expression::kNodesMax) {
-    return text_.complain("the filter has more than 512 parts", at_, Errc::kTooBig);
+    return text_.error_at("the filter has more than 512 parts", at_, Errc::kTooBig);
   }
   nodes_.push_back(std::move(node));
   return nodes_.size() - 1;
