@@ -154,9 +154,10 @@ std::vector<NetId> networks_in(const Nid& source, const PathViews& views) {
   return nets;
 }
 
-std::vector<PathDenial> denied_by_rules(const PathQuestion& question, const PathViews& views) {
-  std::vector<PathDenial> denied;
-  if (views.access == nullptr) return denied;
+void judge_by_access_rules(PathReport& report, const PathViews& views) {
+  const PathQuestion& question = report.question;
+  std::vector<PathDenial>& denied = report.denied;
+  if (views.access == nullptr) return;
   const std::vector<NetId> nets = networks_in(question.source, views);
   for (const NetId net : nets) {
     const auto index = views.access->decider({.use = AccessUse::kForward,
@@ -166,12 +167,12 @@ std::vector<PathDenial> denied_by_rules(const PathQuestion& question, const Path
     if (!index || views.access->entries()[*index].rule.action == AccessAction::kAllow) continue;
     denied.push_back({.rule = *index, .from = net});
   }
+  report.is_denied = denied.size() == nets.size();
   const bool one_rule =
-      denied.size() == nets.size() && std::ranges::all_of(denied, [&](const PathDenial& each) {
+      report.is_denied && std::ranges::all_of(denied, [&](const PathDenial& each) {
         return each.rule == denied.front().rule;
       });
-  if (one_rule) return {{.rule = denied.front().rule}};
-  return denied;
+  if (one_rule) denied = {{.rule = denied.front().rule}};
 }
 
 // Networks without any known facts are left out.
@@ -257,7 +258,7 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
   }
   if (report.forwarded) report.rejected = rejected_by_rules(question, views);
   const bool for_us = path && path->loopback;
-  if (report.forwarded && !for_us) report.denied = denied_by_rules(question, views);
+  if (report.forwarded && !for_us) judge_by_access_rules(report, views);
   return report;
 }
 

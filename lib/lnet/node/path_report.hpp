@@ -78,6 +78,7 @@ struct PathReport {
   bool routing = true;                  // a forwarded message, and this node routes
   std::vector<PathRejection> rejected;  // forwarded: before all other checks
   std::vector<PathDenial> denied;       // forwarded: by rules of access
+  bool is_denied = false;               // forwarded: by whichever network of ours it comes in
   Result<PathStep> step = std::unexpected(Errc::kNoRoute);
   std::vector<PathAlternative> alternatives;
   // forwarded: the path of an ACK or REPLY, whose NID stays.
@@ -87,9 +88,14 @@ struct PathReport {
   [[nodiscard]] bool is_rejected() const {
     return !rejected.empty() && rejected.front().from == kNetAny;
   }
-  [[nodiscard]] bool is_reachable() const {
-    return step.has_value() && !is_rejected() && !step->hop_trouble;
+  // Messages arrive at the next hop of `way`, this report's `step` or `of_answers`.
+  [[nodiscard]] bool passes(const PathStep& way) const {
+    if (is_rejected() || way.hop_trouble) return false;
+    if (!forwarded || way.loopback) return true;
+    return routing && !is_denied && !way.hop_down && !way.hop_stalled;
   }
+  // Requests; answers take `of_answers` if there is one.
+  [[nodiscard]] bool is_reachable() const { return step.has_value() && passes(*step); }
 };
 
 // The cause that keeps a route down, from the coordinator.

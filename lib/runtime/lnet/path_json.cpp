@@ -20,10 +20,7 @@ Json route_to_json(const lnet::RouteSetup& route) {
 
 void add_step(Json& item, const lnet::PathStep& step) {
   item["ni"] = text_of(step.ni);
-  if (step.loopback) {
-    item["why"] = "the destination is this node: nothing leaves it";
-    return;
-  }
+  if (step.loopback) return;
   item["next hop"] = text_of(step.next_hop);
   if (step.destination != step.next_hop) item["for"] = text_of(step.destination);
   if (step.route) item["route"] = route_to_json(*step.route);
@@ -50,35 +47,77 @@ std::string words_of(const lnet::PathRejection& rejection) {
       lnet::LnetCauses::kInfo[row].name);
 }
 
+std::string words_of(const lnet::PathDenial& denial) {
+  const std::string from = denial.from == lnet::kNetAny
+                               ? std::string()
+                               : " if it comes in by " + lnet::text_of_net(denial.from);
+  return fmt::format("access rule {} forbids it{}: this node drops the message", denial.rule, from);
+}
+
+// Why messages do not pass; "" if they do. The first obstacle that a message meets.
+std::string obstacle_of(const lnet::PathReport& report, const lnet::PathStep& way) {
+  if (report.passes(way)) return {};
+  if (report.is_rejected()) return words_of(report.rejected.front());
+  if (report.forwarded && !report.routing)
+    return "routing is off: this node drops messages for others";
+  if (report.is_denied) return words_of(report.denied.front());
+  if (way.hop_trouble) return "the next hop cannot be connected; " + way.hop_trouble_text;
+  if (way.hop_down)
+    return "the next hop is down: messages to be forwarded there are dropped (dropped_hop_down)";
+  return "the next hop takes nothing: messages to be forwarded there are dropped "
+         "(dropped_hop_stalled)";
+}
+
+std::string obstacle_of(const lnet::PathReport& report) {
+  if (report.step) return obstacle_of(report, *report.step);
+  if (report.is_rejected()) return words_of(report.rejected.front());
+  return std::string(text_of(report.step.error()));
+}
+
+std::string way_text(const lnet::PathStep& way) {
+  return fmt::format("go to {} by {}", text_of(way.next_hop), text_of(way.ni));
+}
+
+std::string fate_text(const lnet::PathReport& report, const lnet::PathStep& way) {
+  const std::string obstacle = obstacle_of(report, way);
+  return obstacle.empty() ? way_text(way) : "do not pass: " + obstacle;
+}
+
+// One sentence; requests and answers apart only where they fare differently.
+std::string verdict_of(const lnet::PathReport& report) {
+  if (!report.step) return "messages do not pass: " + obstacle_of(report);
+  if (report.step->loopback && report.passes(*report.step))
+    return "the destination is this node: nothing leaves it";
+  const std::string fate = fate_text(report, *report.step);
+  if (!report.forwarded) return "messages " + fate;
+  if (!report.of_answers) return "requests and answers " + fate;
+  const std::string other = fate_text(report, *report.of_answers);
+  if (other == fate) return "requests and answers " + fate;
+  return fmt::format("requests {}; answers (ACK, REPLY) {}", fate, other);
+}
+
+void add_answers(Json& item, const lnet::PathReport& report) {
+  if (!report.forwarded) return;
+  item["answers reachable"] =
+      report.of_answers ? report.passes(*report.of_answers) : report.is_reachable();
+  if (!report.of_answers) return;
+  Json answers{{"ni", text_of(report.of_answers->ni)},
+               {"next hop", text_of(report.of_answers->next_hop)}};
+  if (const std::string why = obstacle_of(report, *report.of_answers); !why.empty())
+    answers["why"] = why;
+  item["answers"] = std::move(answers);
+}
+
+// Conditions, and hints that are not obstacles.
 void add_notes(Json& item, const lnet::PathReport& report) {
   Json notes = Json::array();
-  if (report.forwarded && !report.routing) {
-    notes.push_back("routing is off: this node drops messages for others");
-  }
   if (!report.is_rejected()) {
     for (const lnet::PathRejection& rejection : report.rejected)
       notes.push_back(words_of(rejection));
   }
-  for (const lnet::PathDenial& denial : report.denied) {
-    const bool whichever = denial.from == lnet::kNetAny;
-    notes.push_back(fmt::format(
-        "access rule {} forbids it{}: this node drops the message", denial.rule,
-        whichever ? std::string() : " if it comes in by " + lnet::text_of_net(denial.from)));
-  }
-  if (report.step && report.step->hop_trouble)
-    notes.push_back("the next hop cannot be connected; " + report.step->hop_trouble_text);
-  if (report.forwarded && report.step && report.step->hop_down) {
-    notes.push_back("the next hop is down: messages to be forwarded there are dropped");
-  }
-  if (report.forwarded && report.step && report.step->hop_stalled) {
-    notes.push_back(
-        "the next hop takes nothing: messages to be forwarded there are dropped "
-        "(dropped_hop_stalled)");
-  }
-  if (report.of_answers) {
-    notes.push_back(fmt::format(
-        "ACKs and REPLYs go to {}, which was asked by{}", text_of(report.of_answers->next_hop),
-        report.of_answers->hop_down ? ", and is down: they are dropped (dropped_hop_down)" : ""));
+  if (!report.is_denied) {
+    for (const lnet::PathDenial& denial : report.denied)
+      notes.push_back(words_of(denial));
   }
   if (!report.known && !report.is_rejected() && !(report.step && report.step->loopback)) {
     notes.push_back(
@@ -98,14 +137,11 @@ Json path_to_json(const lnet::PathReport& report) {
   Json item{{"src", source.is_any() ? "*" : text_of(source)},
             {"dst", text_of(report.question.destination)},
             {"forwarded", report.forwarded},
+            {"verdict", verdict_of(report)},
             {"reachable", report.is_reachable()}};
-  if (report.is_rejected()) {
-    item["why"] = words_of(report.rejected.front());
-  } else if (report.step) {
-    add_step(item, *report.step);
-  } else {
-    item["why"] = std::string(text_of(report.step.error()));
-  }
+  if (const std::string why = obstacle_of(report); !why.empty()) item["why"] = why;
+  add_answers(item, report);
+  if (report.step && !report.is_rejected()) add_step(item, *report.step);
   for (const lnet::PathAlternative& other : report.alternatives) {
     Json line{{other.kind, other.name}, {"why not", other.why}};
     if (other.instead) line["instead"] = *other.instead;

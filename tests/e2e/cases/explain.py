@@ -59,6 +59,7 @@ def case_the_shards_of_a_path_are_those_of_its_connections(site):
             for cpt, nid in enumerate(ours):
                 path = explained(client, nid, gateway)
                 assert (path["ni"], path["next hop"], path["reachable"]) == (nid, gateway, True), path
+                assert path["verdict"] == f"messages go to {gateway} by {nid}", path
                 assert {path["lane shard"]} == shards_of_connections(client)[nid, gateway] == {cpt}, path
                 assert path["cpt"] == path["shard"], path
                 assert path["peer tx credits max"] == PEER_CREDITS and path["ni tx credits"] > 0, path

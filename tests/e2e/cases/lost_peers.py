@@ -36,7 +36,7 @@ def check_lost(node, peer, cause):
     ni = state_of(node, peer)
     assert ni["state"] == "down" and cause in ni["state cause"], ni
     path = node.json(*shlex.split(warning["fix"])[1:])["path"]
-    assert path["reachable"] is False and any(cause in note for note in path["notes"]), path
+    assert path["reachable"] is False and cause in path["why"] and path["verdict"] == f"messages do not pass: {path['why']}", path
     metrics = works(node, "metrics", "show")
     assert re.search(r"^plnet_reach_unreachable_interfaces 1$", metrics, re.M), metrics
 

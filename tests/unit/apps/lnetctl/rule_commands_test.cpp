@@ -62,16 +62,18 @@ TEST_F(RuleCommands, ExplainShowsThePathAndTheRejectedOnes) {
   EXPECT_EQ(run("route explain 10.9.0.1@tcp 10.1.0.5@o2ib"), 0) << err;
   EXPECT_EQ(out,
             "path:\n    src: 10.9.0.1@tcp\n    dst: 10.1.0.5@o2ib\n    forwarded: True\n"
-            "    reachable: True\n    ni: 10.0.0.1@tcp\n    next hop: 10.0.0.9@tcp\n"
+            "    verdict: \"requests and answers do not pass: routing is off: this node drops "
+            "messages for others\"\n"
+            "    reachable: False\n"
+            "    why: \"routing is off: this node drops messages for others\"\n"
+            "    answers reachable: False\n    ni: 10.0.0.1@tcp\n    next hop: 10.0.0.9@tcp\n"
             "    for: 10.1.0.5@o2ib\n    route:\n        net: o2ib\n"
             "        gateway: 10.0.0.9@tcp\n        hop: -1\n        priority: 0\n"
             "    ni tx credits: 256\n    cpt: 1\n    shard: 3\n    lane shard: 2\n"
             "    peer tx credits: 7\n    peer tx credits max: 8\n    peer queued bytes: 0\n"
             "    not taken:\n        - route: o2ib by 10.0.0.8@tcp\n"
             "          why not: the route is down\n        - NI: 10.0.0.2@tcp\n"
-            "          why not: lower health\n          instead: 10.0.0.1@tcp\n"
-            "    notes:\n"
-            "        - \"routing is off: this node drops messages for others\"\n");
+            "          why not: lower health\n          instead: 10.0.0.1@tcp\n");
   lnet_.path = {};
   EXPECT_EQ(run("route explain * 10.1.0.5@o2ib"), 0) << "no way is an answer";
   EXPECT_TRUE(out.contains("    reachable: False\n    why: no route to the peer\n")) << out;

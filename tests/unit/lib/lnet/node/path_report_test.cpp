@@ -273,6 +273,8 @@ TEST_F(PathReportOf, RejectedHeadersAreNotReachable) {
   const auto told = [&](const Nid& source, const Nid& destination) {
     return report(source, destination, destination == server.ni().nid ? &server.ni() : nullptr);
   };
+  EXPECT_FALSE(told(nid_on(kTcp1, 9), server.ni().nid).is_reachable()) << "no router";
+  site.parameters.routing.set(1);
   const Nid client = nid_on(kTcp0, 99);
   const PathReport direct = told(client, server.ni().nid);
   EXPECT_FALSE(direct.is_reachable()) << "the client should send to it directly";

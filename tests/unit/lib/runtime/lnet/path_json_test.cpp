@@ -46,11 +46,67 @@ TEST(PathJson, MessagesRejectedFromOneNetworkAreNoted) {
   EXPECT_TRUE(says(path["notes"][0], "if that is tcp1")) << path;
 }
 
-TEST(PathJson, AStalledNextHopIsNotedWithItsCounter) {
+TEST(PathJson, TheVerdictAgreesWithItsParts) {
   lnet::PathReport report = forwarded();
-  EXPECT_FALSE(path_to_json(report)["path"].contains("notes"));
+  Json path = path_to_json(report)["path"];
+  EXPECT_EQ(path["verdict"], "requests and answers go to 10.0.0.2@tcp1 by 10.0.0.2@tcp1");
+  EXPECT_TRUE(path["reachable"].get<bool>());
+  EXPECT_TRUE(path["answers reachable"].get<bool>());
+  EXPECT_FALSE(path.contains("why"));
+  EXPECT_FALSE(path.contains("notes"));
+  const auto obstacle = [&report] {
+    const Json shown = path_to_json(report)["path"];
+    EXPECT_FALSE(shown["reachable"].get<bool>()) << shown;
+    EXPECT_TRUE(shown["verdict"].get<std::string>().ends_with(shown["why"].get<std::string>()))
+        << shown;
+    return shown["why"].get<std::string>();
+  };
   report.step->hop_stalled = true;
-  EXPECT_TRUE(says(path_to_json(report)["path"]["notes"][0], "dropped_hop_stalled"));
+  EXPECT_TRUE(obstacle().contains("dropped_hop_stalled"));
+  report.step->hop_down = true;
+  EXPECT_TRUE(obstacle().contains("dropped_hop_down"));
+  report.step->hop_trouble = Errc::kTimedOut;
+  report.step->hop_trouble_text = "no answer for 12 s";
+  EXPECT_TRUE(obstacle().contains("no answer for 12 s"));
+  report.denied = {{.rule = 3}};
+  report.is_denied = true;
+  EXPECT_TRUE(obstacle().contains("access rule 3"));
+  report.routing = false;
+  EXPECT_TRUE(obstacle().contains("routing is off"));
+  report.step = std::unexpected(Errc::kNoRoute);
+  EXPECT_EQ(obstacle(), text_of(Errc::kNoRoute));
+}
+
+TEST(PathJson, AnswersThatTakeAnotherWayHaveTheirOwnPartOfTheVerdict) {
+  lnet::PathReport report = forwarded();
+  report.of_answers = report.step.value();
+  report.of_answers->next_hop = kNear;
+  report.of_answers->hop_down = true;
+  const Json path = path_to_json(report)["path"];
+  EXPECT_TRUE(says(path["verdict"],
+                   "requests go to 10.0.0.2@tcp1 by 10.0.0.2@tcp1; answers (ACK, REPLY) do not "
+                   "pass: the next hop is down"))
+      << path;
+  EXPECT_TRUE(path["reachable"].get<bool>());
+  EXPECT_FALSE(path["answers reachable"].get<bool>());
+  EXPECT_TRUE(says(path["answers"]["why"], "dropped_hop_down"));
+}
+
+TEST(PathJson, ARuleForOneNetworkIsACondition) {
+  lnet::PathReport report = forwarded();
+  report.denied = {{.rule = 3, .from = kFar.net()}};
+  const Json path = path_to_json(report)["path"];
+  EXPECT_TRUE(path["reachable"].get<bool>());
+  EXPECT_TRUE(says(path["notes"][0], "if it comes in by tcp1")) << path;
+}
+
+TEST(PathJson, OwnMessagesToANextHopThatIsDownAreSentAllTheSame) {
+  lnet::PathReport report = forwarded();
+  report.forwarded = false;
+  report.step->hop_down = true;
+  const Json path = path_to_json(report)["path"];
+  EXPECT_EQ(path["verdict"], "messages go to 10.0.0.2@tcp1 by 10.0.0.2@tcp1");
+  EXPECT_FALSE(path.contains("answers reachable"));
 }
 
 }  // namespace
