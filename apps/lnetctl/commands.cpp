@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "apps/lnetctl/status_page.hpp"
 #include "lib/runtime/verbs/fault_rows.hpp"
 #include "lib/runtime/verbs/lnet_rows.hpp"
 #include "lib/runtime/verbs/node_rows.hpp"
@@ -50,6 +51,7 @@ constexpr std::array kMoreThanVerbs{
     CommandRow{.verb = kNodeVerbs["import"], .run = run_import},
     CommandRow{.verb = kNodeVerbs["export"], .run = run_export},
     CommandRow{.verb = kNodeVerbs["top"], .run = run_top},
+    CommandRow{.verb = kNodeVerbs["status"], .print = print_status},
 };
 
 void append(std::vector<CommandRow>& rows, const runtime::VerbRows& verbs) {

@@ -54,6 +54,7 @@ Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
   pings_ = std::make_unique<LnetPings>(*desk_);
   lnd_metrics_ = std::make_unique<LndMetrics>(*desk_, *host_, host_->metrics());
   load_metrics_ = std::make_unique<LoadMetrics>(host_->metrics());
+  state_metrics_ = std::make_unique<StateMetrics>(host_->metrics());
   (void)host_->metrics().add("reach", {}, reach_.counters());
   if (std::ranges::any_of(host_->families().hosts(), &FamilyHost::may_move))
     (void)host_->metrics().add("ni_moves", {}, moves_.counters.view());
@@ -80,6 +81,9 @@ Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
   wait_for_gateways();
   load_timer_ = loop_->add_timer(LoadMetrics::kPeriod, LoadMetrics::kPeriod,
                                  [this] { renew_load_metrics(); });
+  renew_states();
+  state_timer_ =
+      loop_->add_timer(StateMetrics::kPeriod, StateMetrics::kPeriod, [this] { renew_states(); });
   recovery_timer_ =
       loop_->add_timer(RecoveryLog::kPeriod, RecoveryLog::kPeriod, [this] { say_recovery(); });
   return {};
@@ -125,6 +129,7 @@ void LnetAdmin::tell_of_routes(runtime::Log& log) {
 void LnetAdmin::close() {
   if (desk_ == nullptr) return;
   loop_->cancel_timer(load_timer_);
+  loop_->cancel_timer(state_timer_);
   loop_->cancel_timer(recovery_timer_);
   if (running_ && links_unwatched_.empty()) loop_->remove(link_watch_.descriptor());
   desk_->close();
@@ -251,6 +256,7 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   pings_->shut_down();
   lnd_metrics_->let_go();
   load_metrics_->let_go();
+  show_down();
   scarce_.clear();
   starving_.clear();
   reach_.clear();

@@ -23,11 +23,14 @@
 #include "node/host/network_family.hpp"
 #include "node/watch/lnd_metrics.hpp"
 #include "node/watch/load_metrics.hpp"
+#include "node/watch/node_states.hpp"
 #include "node/watch/reach_watch.hpp"
+#include "node/watch/recent_activity.hpp"
 #include "node/watch/recovery_log.hpp"
 #include "node/watch/refusal_watch.hpp"
 #include "node/watch/scarce_watch.hpp"
 #include "node/watch/starving_board.hpp"
+#include "node/watch/state_metrics.hpp"
 
 namespace plnet::runtime {
 class OnceLog;
@@ -76,6 +79,12 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   [[nodiscard]] std::vector<lnet::StarvingReport> starving() const { return starving_.list(); }
   // Entries of the list of warnings: peers that cannot be connected, messages without a route.
   [[nodiscard]] runtime::Json path_warnings() const;
+  // Absent: LNet is down, or peers were not counted yet.
+  [[nodiscard]] const std::optional<PeerStates>& peer_states() const { return peer_states_; }
+  // Peer NIs that cannot be connected now.
+  [[nodiscard]] std::uint64_t unreachable_peers() const { return reach_.counters().value(0); }
+  // Adds LNet's counters, which any thread may read. Without LNet nothing is added.
+  void sample_activity(ActivitySample& sample) const;
   // Takes LNet down as unconfigure() does, in bounded time; the loop turns meanwhile. Changes in
   // the queue are refused.
   void shut_down(lnet::Reply<void> done);
@@ -179,6 +188,8 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   void wait_for_gateways();
   void stop_waiting_for_gateways();
   void renew_load_metrics();
+  void renew_states();
+  void show_down();
   void say_recovery();
   void look_for_scarce();
   void add_causes(std::vector<lnet::NetReport>& nets) const;
@@ -206,6 +217,10 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   std::shared_ptr<std::atomic<bool>> awaits_gateways_;  // the coordinator's shard looks at it
   runtime::EventLoop::TimerId load_timer_ = runtime::EventLoop::TimerId::kNone;
   bool asking_for_load_ = false;
+  std::unique_ptr<StateMetrics> state_metrics_;
+  std::optional<PeerStates> peer_states_;
+  runtime::EventLoop::TimerId state_timer_ = runtime::EventLoop::TimerId::kNone;
+  bool asking_for_states_ = false;
   RecoveryLog recovery_log_;
   runtime::EventLoop::TimerId recovery_timer_ = runtime::EventLoop::TimerId::kNone;
   bool asking_for_recovery_ = false;

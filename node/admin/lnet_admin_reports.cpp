@@ -11,6 +11,7 @@
 #include "node/admin/load_reports.hpp"
 #include "node/admin/path_reports.hpp"
 #include "node/admin/route_reports.hpp"
+#include "node/admin/state_tally.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/open_families.hpp"
 #include "node/host/shard_question.hpp"
@@ -151,6 +152,53 @@ void LnetAdmin::renew_load_metrics() {
     asking_for_load_ = false;
     if (snapshot && state_ == State::kUp) load_metrics_->show(*snapshot);
   });
+}
+
+// Asks shard 0 alone. While it does not answer, the states stay as they were.
+void LnetAdmin::renew_states() {
+  if (state_ != State::kUp || asking_for_states_) return;
+  asking_for_states_ = true;
+  const auto tally = std::make_shared<StateTally>();
+  desk_->attempt(
+      0,
+      [tally](lnet::Node& node) -> Outcome<LnetDesk::Progress> {
+        return tally->count(node) ? LnetDesk::Progress::kAgain : LnetDesk::Progress::kDone;
+      },
+      kChangeMax,
+      [this, tally](Outcome<void>&& counted) {
+        asking_for_states_ = false;
+        if (!counted || state_ != State::kUp) return;
+        peer_states_ = tally->states().peers;
+        state_metrics_->show(tally->states());
+      });
+}
+
+void LnetAdmin::show_down() {
+  peer_states_.reset();
+  state_metrics_->show({.lnet_up = false});
+}
+
+void LnetAdmin::sample_activity(ActivitySample& sample) const {
+  if (host_ == nullptr || host_->node() == nullptr) return;
+  const lnet::Node& node = *host_->node();
+  for (unsigned shard = 0; shard < node.shards(); ++shard) {
+    using lnet::Statistic;
+    const lnet::ShardCore& core = node.shard(shard).core();
+    const auto& counters = core.statistics;
+    sample.sent += counters.get(Statistic::kSendCount);
+    sample.received += counters.get(Statistic::kReceiveCount);
+    sample.forwarded += counters.get(Statistic::kRouteCount);
+    sample.dropped += counters.get(Statistic::kDropCount);
+    sample.bytes += counters.get(Statistic::kSendLength) + counters.get(Statistic::kReceiveLength) +
+                    counters.get(Statistic::kRouteLength);
+    for (std::size_t i = 0; i < sample.causes.size(); ++i)
+      sample.causes[i] += core.causes.get(static_cast<lnet::Cause>(i));
+    if (shard < sample.shards.size()) {
+      sample.shards[shard].messages += counters.get(Statistic::kSendCount) +
+                                       counters.get(Statistic::kReceiveCount) +
+                                       counters.get(Statistic::kRouteCount);
+    }
+  }
 }
 
 void LnetAdmin::statistics(Reply<lnet::StatisticsReport> reply) {

@@ -85,10 +85,15 @@ std::vector<Nid> LnetAdmin::nids_of(const FamilyHost& family) const {
   return nids;
 }
 
-// The operating system knows more about a link than the LND reports.
+// The operating system knows more about a link than the LND reports. An NI that is down always has
+// a cause.
 void LnetAdmin::add_causes(std::vector<lnet::NetReport>& nets) const {
   for (lnet::NetReport& net : nets) {
     for (lnet::NiReport& ni : net.nis) {
+      if (!ni.up && ni.down_cause.empty()) {
+        ni.down_cause =
+            ni.health.health_value == 0 ? "its health is 0" : "its driver reports a fatal error";
+      }
       for (const auto& host : host_->families().hosts()) {
         const std::string_view cause = host->link_trouble_of(ni.nid);
         if (ni.health.fatal_error != 0 && !cause.empty()) ni.down_cause = cause;

@@ -7,6 +7,7 @@
 
 #include "lib/lnet/flow/client_allowance.hpp"
 #include "node/admin/lnet_reports.hpp"
+#include "node/admin/state_tally.hpp"
 
 namespace plnet::node {
 namespace {
@@ -20,18 +21,6 @@ void add(const lnet::Failures& failures, lnet::PeerNiHealthReport& health) {
   health.timeout += count(Id::kRemoteTimeout);
   health.error += count(Id::kRemoteError);
   health.network_timeout += count(Id::kNetworkTimeout);
-}
-
-// Unknown unless something depends on the peer, or it cannot be connected: lustre-release
-// include/linux/lnet/lib-lnet.h: lnet_isrouter(), lib-types.h: lnet_peer_aliveness_enabled().
-// `net`: null if the node has no NI there.
-lnet::Aliveness state_of(const lnet::PeerRecord& peer, const lnet::PeerNi& ni, const lnet::Net* net,
-                         const lnet::Parameters& parameters) {
-  const bool is_next_hop =
-      parameters.routes() && net != nullptr && net->nis.front()->tunables.peer_timeout_s > 0;
-  if (ni.reach.trouble()) return lnet::Aliveness::kDown;
-  if (peer.gateway_refs == 0 && !is_next_hop) return lnet::Aliveness::kUnknown;
-  return ni.status.get() == lnet::kNiUp ? lnet::Aliveness::kUp : lnet::Aliveness::kDown;
 }
 
 // Seconds since the start of the machine, as in the kernel's reports.

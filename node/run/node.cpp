@@ -21,6 +21,7 @@
 #include "node/run/live_settings.hpp"
 #include "node/run/node_documents.hpp"
 #include "node/watch/drain_log.hpp"
+#include "node/watch/recent_activity.hpp"
 
 namespace plnet::node {
 namespace {
@@ -46,6 +47,21 @@ void Node::run() {
   log_->write(kReady, {std::to_string(::getpid())});
   loop_->run();
   end_pollers();
+}
+
+void Node::sample_activity() {
+  if (!launched_) return;
+  using runtime::PollerCounter;
+  ActivitySample sample{.at = clock_.now()};
+  for (const auto& poller : pollers_) {
+    const runtime::PollerCounters& counters = poller->counters();
+    sample.shards.push_back({.busy_nsec = counters.get(PollerCounter::kBusyNsec),
+                             .idle_nsec = counters.get(PollerCounter::kIdleNsec),
+                             .asleep_nsec = counters.get(PollerCounter::kAsleepNsec),
+                             .messages = counters.get(PollerCounter::kTokens)});
+  }
+  lnet_->sample_activity(sample);
+  activity_->take(std::move(sample));
 }
 
 void Node::stop() {

@@ -46,6 +46,7 @@ class LnetAdmin;
 class LnetHost;
 class Machine;
 class OpenFamilies;
+class RecentActivity;
 class Residents;
 
 struct NodeOptions {
@@ -108,6 +109,8 @@ class Node {
   // The reason why NIs do not follow the link state of their interfaces; empty if they do.
   [[nodiscard]] const std::string& links_unwatched() const;
   [[nodiscard]] Instant started_at() const { return started_at_; }
+  // Rates and duty cycles of the last seconds.
+  [[nodiscard]] const RecentActivity& activity() const { return *activity_; }
 
  private:
   Node(const runtime::Settings& settings, const NodeOptions& options);
@@ -126,6 +129,7 @@ class Node {
   void end_exchange();
   void end_pollers();
   void log_start() const;
+  void sample_activity();
   void for_each_family(const std::function<void(FamilyHost&)>& what) const;
   void say_changed(const runtime::Settings& before, const runtime::Settings& after,
                    const runtime::Caller& caller);
@@ -141,6 +145,8 @@ class Node {
   std::unique_ptr<runtime::Log> log_;
   std::unique_ptr<runtime::OnceLog> bad_input_;
   std::unique_ptr<runtime::EventLoop> loop_;
+  std::unique_ptr<RecentActivity> activity_;
+  const std::atomic<std::uint64_t> one_{1};  // of the metric plnet_build_info
   runtime::Metrics metrics_;
   std::unique_ptr<runtime::MetricsHttp> metrics_http_;
   std::unique_ptr<LnetAdmin> lnet_;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/run/node_report.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@
 #include "node/admin/lnet_admin.hpp"
 #include "node/host/machine.hpp"
 #include "node/watch/standing_warnings.hpp"
+#include "node/watch/status_document.hpp"
 
 namespace plnet::node {
 namespace {
@@ -29,25 +33,30 @@ double percent(double share) {
   return to_tenths(share * 100);
 }
 
+// A metric that has no more name than its object is its value.
 void add_counters(Json& out, CounterView view) {
   for (std::size_t i = 0; i < view.info.size(); ++i) {
-    out[std::string(view.info[i].name)] = view.value(i);
+    const std::string_view name = view.info[i].name;
+    out[std::string(name.empty() ? "value" : name)] = view.value(i);
   }
 }
 
-Json shard_line(const runtime::PlannedShard& shard, const runtime::Poller& poller) {
+Json shard_line(const Node& node, const runtime::PlannedShard& shard) {
+  const runtime::Poller& poller = *node.pollers()[shard.number];
   const auto& counters = poller.counters();
   return {{"shard", shard.number},
           {"cpu", shard.cpu},
           {"idle", name_of(poller.idle_policy())},
-          {"duty cycle percent", percent(duty_cycle(counters))},
+          {"duty cycle percent", percent(node.activity().duty(shard.number))},
           {"turns", counters.get(PollerCounter::kTurns)},
           {"longest turn nsec", counters.get(PollerCounter::kLongestTurnNsec)},
           {"turns over limit", poller.long_turns()}};
 }
 
-Json shard_detail(const runtime::PlannedShard& shard, runtime::Poller& poller,
-                  const runtime::TscClock& clock) {
+Json shard_detail(const Node& node, const runtime::PlannedShard& shard) {
+  runtime::Poller& poller = *node.pollers()[shard.number];
+  const double cycles =
+      node.activity().nsec_per_message(shard.number) * node.clock().cycles_per_second() / 1e9;
   Json out{{"shard", shard.number},
            {"cpu", shard.cpu},
            {"core", shard.core},
@@ -55,9 +64,8 @@ Json shard_detail(const runtime::PlannedShard& shard, runtime::Poller& poller,
            {"numa node", shard.numa_node},
            {"idle", name_of(poller.idle_policy())},
            {"turn_limit_usec", poller.turn_limit() / std::chrono::microseconds(1)},
-           {"duty cycle percent", percent(duty_cycle(poller.counters()))},
-           {"cycles per message",
-            to_tenths(cycles_per_message(poller.counters(), clock.cycles_per_second()))}};
+           {"duty cycle percent", percent(node.activity().duty(shard.number))},
+           {"cycles per message", to_tenths(cycles)}};
   add_counters(out, poller.counters().view());
   out["devices"] = poller.pollable_names();
   return out;
@@ -65,16 +73,48 @@ Json shard_detail(const runtime::PlannedShard& shard, runtime::Poller& poller,
 
 void add_starving(const Node& node, Json& all) {
   for (const lnet::StarvingReport& each : node.lnet().starving()) {
-    all.push_back(warning(fmt::format("{} starve on shard {}", each.of, each.shard),
-                          fmt::format("{} messages had to wait or were dropped{}{}", each.waited,
-                                      each.most.empty() ? "" : "; most: ", each.most),
-                          each.more));
+    all.push_back(
+        warning(fmt::format("{} starve on shard {}", each.of, each.shard),
+                fmt::format("{} messages had to wait or were dropped{}{}; {}", each.waited,
+                            each.most.empty() ? "" : "; most: ", each.most, each.more),
+                "lnetctl routing show"));
   }
 }
 
-Json warnings(const Node& node, Json all) {
+// Late turns and their cause: the host's scheduler, or the work of a turn.
+void add_late_turns(const Node& node, Json& all) {
+  for (const auto* poller : node.pollers()) {
+    const auto late = poller->long_turns();
+    if (late == 0) continue;
+    const auto& counters = poller->counters();
+    const auto taken = counters.get(PollerCounter::kInvoluntarySwitches);
+    all.push_back(warning(
+        fmt::format("{}: {} turns took longer than {} us, the longest {} us", poller->name(), late,
+                    poller->turn_limit() / std::chrono::microseconds(1),
+                    counters.get(PollerCounter::kLongestTurnNsec) / 1000),
+        taken > 0
+            ? fmt::format("the host took the CPU from this poller {} times since the start", taken)
+            : std::string("the host never took the CPU from this poller: it was busy itself"),
+        "lnetctl cpt show -v 1; lnetctl counters reset starts anew", "note"));
+  }
+}
+
+// Errors first, notes last.
+void sort_by_severity(Json& all) {
+  constexpr std::array<std::string_view, 3> kOrder{"error", "warning", "note"};
+  const auto rank = [&kOrder](const Json& each) {
+    return std::ranges::find(kOrder, each["severity"].get<std::string>()) - kOrder.begin();
+  };
+  std::ranges::stable_sort(all.get_ref<Json::array_t&>(), {}, rank);
+}
+
+Json warnings(const Node& node, const LnetStanding& standing) {
+  Json all = warnings_of(standing);
+  for (Json& each : node.lnet().path_warnings())
+    all.push_back(std::move(each));
+  add_starving(node, all);
   for (const auto& each : node.machine().cpts().warnings) {
-    all.push_back({{"severity", "warning"}, {"what", each.text}});
+    all.push_back(warning(each.text, "", "lnetctl cpt show -v 1"));
   }
   for (const auto& finding : node.machine().findings()) {
     all.push_back(warning(finding.what, finding.why, finding.fix, name_of(finding.severity)));
@@ -85,56 +125,51 @@ Json warnings(const Node& node, Json all) {
                 "an NI stays up when the link of its interface is lost, and down when it is back",
                 "allow the process to receive netlink multicasts (NETLINK_ROUTE)"));
   }
-  for (const auto* poller : node.pollers()) {
-    const auto late = poller->long_turns();
-    if (late == 0) continue;
-    all.push_back(warning(
-        fmt::format("{}: {} turns over the limit", poller->name(), late),
-        "other work of this shard was delayed",
-        "lnetctl cpt show -v 1 shows details; lnetctl counters reset resets the count", "note"));
-  }
-  for (Json& each : node.lnet().path_warnings())
-    all.push_back(std::move(each));
-  add_starving(node, all);
+  add_late_turns(node, all);
+  sort_by_severity(all);
   return all;
 }
 
 }  // namespace
 
-Json report_status(const Node& node, Json standing) {
+Json report_status(const Node& node, LnetStanding standing) {
   const auto uptime = node.clock().now() - node.started_at();
   Json shards = Json::array();
   for (const auto& cpt : node.machine().cpts().cpts) {
-    for (const auto& shard : cpt.shards) {
-      shards.push_back(shard_line(shard, *node.pollers()[shard.number]));
-    }
+    for (const auto& shard : cpt.shards)
+      shards.push_back(shard_line(node, shard));
   }
-  return {{"status",
-           {{"instance", node.options().instance},
-            {"version", PLNET_VERSION},
-            {"pid", ::getpid()},
-            {"uptime sec", uptime / std::chrono::seconds(1)},
-            {"socket", node.options().socket.path},
-            {"clock", node.clock().description()},
-            {"idle", name_of(node.machine().idle())},
-            {"metrics", node.metrics_http().port() == 0 ? "off" : node.metrics_http().address()},
-            {"memory", node.machine().memory_lines()},
-            {"cpts", node.machine().cpts().cpts.size()},
-            {"shards", std::move(shards)},
-            {"warnings", warnings(node, std::move(standing))}}}};
+  const StatusFacts facts{.standing = std::move(standing),
+                          .peers = node.lnet().peer_states(),
+                          .unreachable = node.lnet().unreachable_peers(),
+                          .starving = node.lnet().starving().size(),
+                          .rates = node.activity().rates(),
+                          .drops = node.activity().growing_causes()};
+  Json status = Json::object();
+  add_lnet_status(status, facts);
+  status.update(
+      {{"instance", node.options().instance},
+       {"version", PLNET_VERSION},
+       {"pid", ::getpid()},
+       {"uptime sec", uptime / std::chrono::seconds(1)},
+       {"socket", node.options().socket.path},
+       {"clock", node.clock().description()},
+       {"idle", name_of(node.machine().idle())},
+       {"metrics", node.metrics_http().port() == 0 ? "off" : node.metrics_http().address()},
+       {"memory", node.machine().memory_lines()},
+       {"cpts", node.machine().cpts().cpts.size()},
+       {"shards", std::move(shards)},
+       {"warnings", warnings(node, facts.standing)}});
+  return {{"status", std::move(status)}};
 }
 
 Json report_cpts(const Node& node, int detail) {
   const auto& cpts = node.machine().cpts().cpts;
-  const auto pollers = node.pollers();
   Json list = Json::array();
   for (std::size_t number = 0; number < cpts.size(); ++number) {
     Json shards = Json::array();
-    for (const auto& shard : cpts[number].shards) {
-      auto& poller = *pollers[shard.number];
-      shards.push_back(detail > 0 ? shard_detail(shard, poller, node.clock())
-                                  : shard_line(shard, poller));
-    }
+    for (const auto& shard : cpts[number].shards)
+      shards.push_back(detail > 0 ? shard_detail(node, shard) : shard_line(node, shard));
     Json cpt{{"cpt", number}, {"memory node", cpts[number].memory_node}};
     for (const auto& nic : cpts[number].nic_queues)
       cpt["nic queues"][nic.interface] = nic.queues;

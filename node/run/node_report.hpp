@@ -7,11 +7,12 @@
 #include "lib/runtime/control/protocol.hpp"
 #include "lib/runtime/poll/exchange.hpp"
 #include "node/run/node.hpp"
+#include "node/watch/lnet_standing.hpp"
 
 namespace plnet::node {
 
-// `lnetctl status`: the node on one screen. `standing`: warnings about LNet.
-[[nodiscard]] runtime::Json report_status(const Node& node, runtime::Json standing);
+// `lnetctl status`: the verdict and its facts. `standing`: LNet's state.
+[[nodiscard]] runtime::Json report_status(const Node& node, LnetStanding standing);
 
 // `lnetctl cpt show`: the plan as it runs. Detail 0: an overview; 1: every counter.
 [[nodiscard]] runtime::Json report_cpts(const Node& node, int detail);

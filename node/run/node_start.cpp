@@ -32,6 +32,7 @@
 #include "node/run/node.hpp"
 #include "node/run/node_verbs.hpp"
 #include "node/watch/drain_log.hpp"
+#include "node/watch/recent_activity.hpp"
 
 namespace plnet::node {
 namespace {
@@ -56,6 +57,9 @@ constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
 constexpr LogSite kBadInput{LogLevel::kWarning, "bad_input", {"from", "cause"}};
 constexpr LogSite kBadInputGoesOn{
     LogLevel::kWarning, "bad_input_goes_on", {"from", "cause", "repeated"}};
+
+constexpr CounterInfo kBuildInfo{"info", "", CounterKind::kGauge,
+                                 "always 1; the labels name the program"};
 
 // DPDK opens some 20 and each poller 3; the rest is for clients and devices.
 constexpr rlim_t kOpenFilesMin = 256;
@@ -143,7 +147,8 @@ Node::Node(const runtime::Settings& settings, const NodeOptions& options)
     : schema_(family_sections()),
       settings_(settings),
       options_(options),
-      has_terminal_(has_terminal()) {}
+      has_terminal_(has_terminal()),
+      activity_(std::make_unique<RecentActivity>()) {}
 
 Node::~Node() {
   end_pollers();
@@ -190,6 +195,7 @@ Outcome<void> Node::open_admin() {
     for_each_family([](FamilyHost& family) { family.look_at_devices(); });
     if (lnet_) lnet_->look_at_nics();
   });
+  loop_->add_timer(RecentActivity::kPeriod, RecentActivity::kPeriod, [this] { sample_activity(); });
   loop_->add_timer(kDrainPeriod, kDrainPeriod, [this] {
     log_->drain();
     for_each_family([this](FamilyHost& family) { family.say(*log_, *bad_input_); });
@@ -203,6 +209,8 @@ Outcome<void> Node::open_admin() {
   });
   metrics_.name_hosts(
       [names = options_.nic_names](std::string_view nid) { return names.names_in(nid); });
+  metrics_.add("build", {{"version", PLNET_VERSION}},
+               {.info = std::span(&kBuildInfo, 1), .values = std::span(&one_, 1)});
   metrics_http_ = std::make_unique<runtime::MetricsHttp>(metrics_);
   lnet_ = std::make_unique<LnetAdmin>(*log_);
   return {};

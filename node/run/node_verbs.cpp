@@ -21,7 +21,7 @@
 #include "node/net/families.hpp"
 #include "node/run/node_documents.hpp"
 #include "node/run/node_report.hpp"
-#include "node/watch/standing_warnings.hpp"
+#include "node/watch/lnet_standing.hpp"
 
 namespace plnet::node {
 namespace {
@@ -141,7 +141,7 @@ struct ExchangeView {
 void add_views(runtime::VerbTable& verbs, Node& node) {
   verbs.add(kNodeVerbs["status"], [&node](const Args&, const auto&, runtime::VerbToken token) {
     ask_standing(node.lnet(), node.loop(),
-                 [&node, token = std::move(token)](Json standing) mutable {
+                 [&node, token = std::move(token)](LnetStanding standing) mutable {
                    token.finish(report_status(node, std::move(standing)));
                  });
   });

@@ -153,7 +153,7 @@ Json ReachWatch::warnings(Instant now, const Explain& explain) const {
   const std::uint64_t unreachable = counters_.get(ReachNow::Id::kUnreachable);
   if (unreachable > all.size()) {
     all.push_back(warning(fmt::format("{} more peers cannot be reached", unreachable - all.size()),
-                          "", std::string(kSee)));
+                          "", "lnetctl peer show"));
   }
   return all;
 }

@@ -38,8 +38,7 @@ std::string fix_of(const RefusedMessage& refused) {
   if (refused.cause == Cause::kDroppedNotRouting)
     return "lnetctl set routing 1; or remove the routes by this node from other nodes";
   return fmt::format(
-      "lnetctl route show -v 1 lists routes and why they are down; lnetctl route add --net {} "
-      "--gateway NID adds one",
+      "lnetctl route show -v 1; lnetctl route add --net {} --gateway NID adds a route",
       lnet::text_of_net(refused.destination.net()));
 }
 

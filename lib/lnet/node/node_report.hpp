@@ -159,6 +159,11 @@ struct RouteReport {
   std::uint64_t changes = 0;  // ever
   std::vector<RouteChangeReport> last_changes;
   std::uint32_t answers_wanted = 0;  // checks to answer, before it is used again after it flapped
+
+  // Why it is down: "" if it is up, or if no check has judged it yet.
+  [[nodiscard]] std::string down_cause() const {
+    return up || last_changes.empty() ? std::string() : last_changes.front().cause;
+  }
 };
 
 // Interfaces under recovery.
@@ -167,6 +172,7 @@ struct RecoveryReport {
   std::vector<Nid> peers;  // peer NIs that are down or lack health, and are pinged
 };
 
+// A node that routes lead through.
 struct GatewayReport {
   Nid primary;
   std::uint32_t references = 0;  // of the peer: its networks, and its use as a gateway

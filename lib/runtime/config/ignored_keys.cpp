@@ -27,6 +27,7 @@ constexpr std::array kIgnoredKeys{
     IgnoredKey{"net[].local NI(s)[]", "status changes"},       // ours
     IgnoredKey{"route[]", "seq_no"},
     IgnoredKey{"route[]", "state"},
+    IgnoredKey{"route[]", "state cause"},  // ours
     IgnoredKey{"route[]", "type"},
     IgnoredKey{"route[]", "changes"},  // ours
     IgnoredKey{"route[]", "health_sensitivity"},

@@ -145,6 +145,7 @@ auto route(const RouteReport& report) {
                              {"hop", report.route.hops, 1, {2, "hops", 4}},
                              {"priority", report.route.priority, 1, {3, "priority", 8}},
                              {"state", up_or_down(report.up), 1, {4, "state", 7}},
+                             {"state cause", if_any(report.down_cause()), 1},  // not the kernel's
                              {"type", report.single_hop ? "single-hop" : "multi-hop", 1},
                              {"changes", route_story(report), 3}});
 }

@@ -99,7 +99,7 @@ unsigned ExchangeShard::take(unsigned source) {
   }
   if (counters_ != nullptr) {
     counters_->add(PollerCounter::kHopsIn, count);
-    counters_->add(PollerCounter::kMessages, count);
+    counters_->add(PollerCounter::kTokens, count);
     counters_->add(PollerCounter::kRemoteBuffers, remote);
   }
   return static_cast<unsigned>(count);

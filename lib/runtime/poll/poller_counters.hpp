@@ -26,8 +26,7 @@ namespace plnet::runtime {
   X(kHopsOut, "hops_out", "hops", kCount, "objects handed to other shards")           \
   X(kRemoteBuffers, "remote_buffers", "buffers", kCount,                              \
     "buffers touched that lie on another NUMA node")                                  \
-  X(kMessages, "messages", "messages", kCount,                                        \
-    "messages handled, tokens of the exchange among them")                            \
+  X(kTokens, "tokens", "tokens", kCount, "tokens of the exchange handled")            \
   X(kInvoluntarySwitches, "involuntary_switches", "switches", kCount,                 \
     "times the kernel took the CPU away (looked up once a second)")                   \
   X(kCommands, "commands", "commands", kCount, "orders of the admin thread")
@@ -36,10 +35,5 @@ PLNET_COUNTERS(PollerTable, PLNET_POLLER_COUNTERS);
 
 using PollerCounter = PollerTable::Id;
 using PollerCounters = Counters<PollerTable>;
-
-// The share of its time, 0 to 1, that the poller spent on work; 0 before it ran.
-[[nodiscard]] double duty_cycle(const PollerCounters& counters);
-// Working cycles per message; 0 before the first.
-[[nodiscard]] double cycles_per_message(const PollerCounters& counters, double cycles_per_second);
 
 }  // namespace plnet::runtime

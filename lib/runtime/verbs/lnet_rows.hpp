@@ -79,7 +79,7 @@ inline constexpr std::array kLnetRows{
            {kRouteNet, text("gateway", 'g', "NID", "the router, or a range")}),
     show("route show", "route", "routes",
          {kRouteNet, kGateway, kHop, kHopCount, kPriority,
-          level("with hop, priority, state, type; 3: also its history")}),
+          level("with hop, priority, type, state and why it is down; 3: also its history")}),
     show("route explain", "route", "which way a message would take, and why not another", {},
          {"SRC DST", "src", 2, 2}),
     show("routing show", "routing", "whether the node is a router, and its buffers"),

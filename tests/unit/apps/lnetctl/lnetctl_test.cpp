@@ -316,17 +316,17 @@ TEST(CptPlan, TakesAConfigurationAndNamesItsErrors) {
 }
 
 TEST(Prompt, RunsLinesUntilQuit) {
-  const Ran ran = run({}, Json{{"a", 1}}, "status\n\n# a comment\n'status'\nquit\nstatus\n");
+  const Ran ran = run({}, Json{{"a", 1}}, "log show\n\n# a comment\n'log' show\nquit\nlog show\n");
   EXPECT_EQ(ran.out, "a: 1\na: 1\n");
   EXPECT_EQ(ran.status, 0);
-  const Ran failed = run({}, Json{{"a", 1}}, "status\nbogus\n");
+  const Ran failed = run({}, Json{{"a", 1}}, "log show\nbogus\n");
   EXPECT_EQ(failed.status, kInvalidStatus);
   EXPECT_TRUE(has(failed.err, "unknown command 'bogus'"));
   EXPECT_TRUE(has(run({}, Json{}, "set 'idle").err, "a quote is left open"));
 }
 
 TEST(Prompt, IsShownToPeople) {
-  std::string input = "status\n";
+  std::string input = "log show\n";
   const TextFile out;
   Session session;
   session.out = out.file();

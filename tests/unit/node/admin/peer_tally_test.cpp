@@ -10,6 +10,7 @@
 #include "drivers/net/null/device.hpp"
 #include "lib/base/random.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "node/admin/state_tally.hpp"
 #include "tests/unit/node/admin/small_node.hpp"
 
 namespace plnet::node::peer_tally_test {
@@ -184,6 +185,28 @@ TEST_F(PeerTallyTest, ManyPeersAreReportedInPieces) {
   const auto server = std::ranges::find(tally.peers(), kServer, &lnet::PeerReport::primary);
   ASSERT_NE(server, tally.peers().end());
   EXPECT_EQ(server->nis[0].available_rtr_credits, 2);
+}
+
+TEST_F(PeerTallyTest, StatesAreCountedInPieces) {
+  constexpr std::uint32_t kPeers = 2 * StateTally::kPeersAtOnce + 7;
+  build({}, kPeers + 1);
+  node_->parameters().routing.set(1);
+  for (std::uint32_t i = 0; i < kPeers; ++i)
+    know({lnet::Nid::of(lnet::NetType::kTcp, 0, 100 + i)});
+  ni(kServer).status.set(lnet::kNiDown);
+  ASSERT_TRUE(node_->coordinator().add_route(
+      {.net = lnet::make_net(lnet::NetType::kKfi, 7), .gateway = kServer}));
+  StateTally tally;
+  unsigned pieces = 1;
+  while (tally.count(*node_))
+    ++pieces;
+  EXPECT_EQ(pieces, 3U);
+  const NodeStates& states = tally.states();
+  EXPECT_EQ(states.peers, (PeerStates{.peers = kPeers + 1, .up = kPeers, .down = 1}));
+  ASSERT_EQ(states.nis.size(), 1U) << "lo is left out";
+  EXPECT_EQ(states.nis[0].nid, kOurs);
+  ASSERT_EQ(states.routes.size(), 1U);
+  EXPECT_EQ(states.routes[0].gateway, kServer);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
-#include "tests/mocks/fake_lnet_control.hpp"
 
 namespace plnet::node::standing_warnings_test {
 namespace {
@@ -54,29 +53,14 @@ TEST(StandingWarnings, RoutingThatIsDrainedIsANote) {
   EXPECT_EQ(all[0]["why"], "telling peers; 7 forwarded messages are held");
 }
 
-class StuckPoller final : public lnet::FakeLnetControl {
- public:
-  void routes(lnet::Reply<std::vector<lnet::RouteReport>> reply) override {
-    late = std::move(reply);
-  }
-  lnet::Reply<std::vector<lnet::RouteReport>> late;
-};
-
-TEST(StandingWarnings, AnAnswerComesThoughAPollerIsStuck) {
-  ManualClock clock;
-  const auto loop = runtime::EventLoop::create(clock).value();
-  StuckPoller lnet;
-  std::vector<runtime::Json> answers;
-  ask_standing(lnet, *loop, [&](const runtime::Json& all) { answers.push_back(all); });
-  (void)loop->run_once(Duration::zero());
-  EXPECT_TRUE(answers.empty());
-  clock.advance(std::chrono::seconds(3));
-  (void)loop->run_once(Duration::zero());
-  ASSERT_EQ(answers.size(), 1U);
-  ASSERT_EQ(answers[0].size(), 1U);
-  EXPECT_EQ(answers[0][0]["what"], "a poller does not answer");
-  lnet.late(std::vector<lnet::RouteReport>(1));
-  EXPECT_EQ(answers.size(), 1U) << "told once";
+TEST(StandingWarnings, LnetThatDoesNotRunAndAStuckPollerAreWarnings) {
+  EXPECT_TRUE(warnings_of({}).empty());
+  const auto down = warnings_of({.down = Error{Errc::kNetworkDown, "not configured"}});
+  ASSERT_EQ(down.size(), 1U);
+  EXPECT_EQ(down[0]["what"], "LNet does not run");
+  const auto stuck = warnings_of({.answered = false});
+  ASSERT_EQ(stuck.size(), 1U);
+  EXPECT_EQ(stuck[0]["what"], "a poller does not answer");
 }
 
 }  // namespace

@@ -136,6 +136,13 @@ TEST(Reports, RoutesAndRoutingMatchLnetctl) {
   EXPECT_EQ(print_yaml(routes_to_json(routes, 1)),
             "route:\n    - net: o2ib1\n      gateway: 192.168.1.1@tcp\n      hop: -1\n"
             "      priority: 0\n      state: up\n      type: multi-hop\n");
+  auto down = routes;
+  down[0].up = false;
+  down[0].last_changes = {{.ago = {}, .up = false, .cause = "ping timed out"}};
+  EXPECT_TRUE(print_yaml(routes_to_json(down, 1))
+                  .ends_with("      state: down\n      state cause: ping timed out\n"
+                             "      type: multi-hop\n"))
+      << print_yaml(routes_to_json(down, 1));
   auto told = routes;
   told[0].changes = 5;
   told[0].last_changes = {

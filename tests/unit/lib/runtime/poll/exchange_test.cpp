@@ -139,7 +139,7 @@ TEST(Exchange, TokensOnAnotherNodeThanTheCpuAreCounted) {
   };
   EXPECT_GT(total(PollerCounter::kRemoteBuffers), 0U);
   EXPECT_LT(total(PollerCounter::kRemoteBuffers), total(PollerCounter::kHopsIn));
-  EXPECT_EQ(total(PollerCounter::kMessages), total(PollerCounter::kHopsIn));
+  EXPECT_EQ(total(PollerCounter::kTokens), total(PollerCounter::kHopsIn));
   EXPECT_EQ(exchange.census().made, 2 * kExchangeTokensPerShard);
 }
 

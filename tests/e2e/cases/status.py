@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of `lnetctl status` on routers in good order and in trouble, and the commands that its warnings name."""
+import re
+import shlex
+
+from cases_common import one_shard
+from routed_hosts import routed_hosts, start
+from site_under_test import eventually
+from tcp_nodes import add_v4, nid, pair, works
+from traffic_nodes import has_answered, last_words
+from two_hosts import ip, two_hosts
+
+QUICK = "options lnet alive_router_check_interval=1 router_ping_timeout=2\n"
+
+
+def page(node):
+    """Its lines up to the first warning."""
+    return works(node, "status").split("\n\n")[0].splitlines()
+
+
+def verdict(node):
+    return node.json("status")["status"]["verdict"]
+
+
+def looks_closer(node, what):
+    """What the command of that warning prints."""
+    (warning,) = [each for each in node.json("status")["status"]["warnings"] if what in each["what"]]
+    assert warning["fix"].startswith("lnetctl "), warning
+    return warning, works(node, *shlex.split(warning["fix"])[1:])
+
+
+def case_a_router_in_good_order_fills_a_page_at_most(site):
+    with routed_hosts(site) as hosts:
+        router = start(hosts, "r0", options=QUICK)
+        start(hosts, "server", options=QUICK)
+        client = start(hosts, "client", "--to", hosts.nid("server"), options=QUICK)
+        has_answered(client, 100)
+        eventually("it forwards", lambda: router.json("status")["status"]["rates"]["forwarded"] > 0)
+        lines = page(router)
+        assert lines[0] == "verdict   forwarding; nothing is wrong", lines
+        assert len(lines) <= 24 and all(len(line) <= 160 for line in lines), lines
+        assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
+            "verdict", "node", "routing", "networks", "routes", "peers", "rates", "drops", "rules", "pollers"], lines
+        shard = router.json("cpt", "show", "-v", "1")["cpt"][0]["shards"][0]
+        assert shard["cycles per message"] > 0 and shard["duty cycle percent"] > 0, shard
+        assert "\033" not in works(router, "status")
+        last_words(client)
+
+
+def case_a_dead_gateway_is_the_verdict_and_its_command_shows_the_cause(site):
+    with routed_hosts(site, routers=2) as hosts:
+        routers = [start(hosts, name, options=QUICK) for name in hosts.routers]
+        start(hosts, "server", options=QUICK)
+        client = start(hosts, "client", "--to", hosts.nid("server"), options=QUICK)
+        has_answered(client, 100)
+        assert verdict(client) == "up, not a router; nothing is wrong", verdict(client)
+        hosts.link("r1", 0, "down")
+        eventually("a route is down", lambda: "; 1 of 2 routes down" in verdict(client))
+        (route,) = client.json("status")["status"]["routes"]["those down"]
+        assert route["gateway"] == hosts.nid("r1", 0) and route["cause"], route
+        warning, shown = looks_closer(client, "routes is down")
+        assert route["cause"] in warning["why"] and f"state cause: {route['cause']}" in shown, (warning, shown)
+        # The router whose link is gone says so itself.
+        assert "1 of 2 NIs down" in verdict(routers[1]), verdict(routers[1])
+        warning, shown = looks_closer(routers[1], f"{hosts.nid('r1', 0)} is down")
+        assert "status cause:" in shown and warning["why"].split(":")[0] in shown, (warning, shown)
+        hosts.link("r1", 0, "up")
+        eventually("all is well", lambda: client.json("status")["status"]["routes"]["down"] == 0, 60)
+
+
+def case_routing_that_is_off_drops_and_is_told_with_its_cause(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        add_v4(a, b)
+        works(b, "net", "add", "--nid", "10.99.0.1@tcp1", "--driver", "null")
+        works(a, "route", "add", "--net", "tcp1", "--gateway", nid("b"))
+        works(b, "set", "routing", "1")
+        eventually("the route is up", lambda: a.json("route", "show", "-v")["route"][0]["state"] == "up", 60)
+        works(b, "fault", "drop", "add", "--source", "*", "--dest", "10.99.0.7@tcp1", "--rate", "1")
+        works(b, "access", "add", "--action", "deny", "--for", "forward", "--dest", "10.99.0.9@tcp1")
+        a.lnetctl("ping", "--timeout", "1", "10.99.0.9@tcp1")
+        eventually("the drop is told", lambda: "dropped in the last minute" in verdict(b))
+        text = works(b, "status")
+        assert re.search(r"^drops +\d+ in the last minute \(\d+ in all\): .*access rule.*\(dropped_access\)$", text, re.M), text
+        assert re.search(r"^rules +1 access rule \(decided \d+ times; lnetctl access show\), 1 drop rule", text, re.M), text
+        works(b, "set", "routing", "0")
+        eventually("it is no router", lambda: verdict(b).startswith("up, not a router"), 60)
+
+
+def case_every_command_that_a_warning_names_exists(site):
+    with two_hosts(site) as hosts:
+        a, _ = pair(hosts, site, one_shard(site))
+        add_v4(a)
+        ip("-n", hosts.names["a"], "link", "set", "eth0", "down")
+        eventually("the NI is down", lambda: "1 of 1 NI down" in verdict(a))
+        for warning in a.json("status")["status"]["warnings"]:
+            for command in re.findall(r"^lnetctl [^;]*", warning["fix"]):
+                works(a, *shlex.split(command.split(", ")[0])[1:])
+        works(a, "lnet", "unconfigure")
+        assert verdict(a) == "LNet does not run", verdict(a)
