@@ -63,7 +63,7 @@ namespace plnet::kfilnd {
   X(kVersion, "dropped_version", "messages", kCount, "of a version that we do not know")           \
   X(kTruncated, "dropped_truncated", "messages", kCount, "shorter than they say")                  \
   X(kChecksum, "dropped_checksum", "messages", kCount, "with a wrong checksum")                    \
-  X(kNotForUs, "dropped_not_for_us", "messages", kCount, "for another NID")                        \
+  X(kNotForUs, "dropped_other_nid", "messages", kCount, "for another NID")                         \
   X(kNoSource, "dropped_no_source", "messages", kCount, "from no NID of this network")             \
   X(kTooSmall, "dropped_too_small", "messages", kCount, "shorter than their type")                 \
   X(kType, "dropped_type", "messages", kCount, "of a type that nobody knows")                      \

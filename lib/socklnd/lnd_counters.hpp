@@ -27,7 +27,7 @@ namespace plnet::socklnd {
   X(kSpoilt, "checksums_spoilt", "messages", kCount, "sent wrong on purpose: inject_csum_error")   \
   X(kNoopsReceived, "noops_received", "messages", kCount, "NOOPs, keepalives mostly")              \
   X(kAttempts, "attempts", "connections", kCount, "connections that we began")                     \
-  X(kOpenedByUs, "opened_by_us", "connections", kCount, "those that were accepted")                \
+  X(kOpenedByUs, "opened_here", "connections", kCount, "those that were accepted")                 \
   X(kOpenedByPeer, "opened_by_peer", "connections", kCount, "those that we accepted")              \
   X(kOpen, "open", "connections", kGauge, "open now")                                              \
   X(kOpenControl, "open_control", "connections", kGauge, "of these, for small messages")           \

@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
              {"wire.lost", "wire.duplicated", "retry_handler.timeouts"}},
         Case{"NackStorms", refuse_packets, {"retry_handler.nack_no_target", "lnd_kfi.timeouts"}},
         Case{"Restarts", restart_nodes, {"lnd_kfi.peer_restarts", "retry_handler.undeliverable"}},
-        Case{"MovedCables", move_cables, {"lnd_kfi.address_changed", "lnd_kfi.dropped_not_for_us"}},
+        Case{"MovedCables", move_cables, {"lnd_kfi.address_changed", "lnd_kfi.dropped_other_nid"}},
         Case{"ExhaustedBuffers",
              exhaust_buffers,
              {"lnd_kfi.held_buffers", "lnd_kfi.no_buffer_posted", "cassini.receiver_not_ready"}},

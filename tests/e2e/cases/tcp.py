@@ -89,7 +89,7 @@ def case_what_tcp_does_is_counted(site):
         pings(a, nid("b"))
 
         assert counted(a, "lnd_tcp", "sent") == 1 and counted(b, "lnd_tcp", "received") == 1
-        assert counted(a, "lnd_tcp", "opened_by_us") == counted(b, "tcp_acceptor", "handed_over") > 0
+        assert counted(a, "lnd_tcp", "opened_here") == counted(b, "tcp_acceptor", "handed_over") > 0
         assert counted(a, "tcp", "bytes_written") == counted(b, "tcp", "bytes_read") > 0
         works(a, "net", "del", "--net", "tcp")
         assert not any(each["object"] == "lnd_tcp" for each in a.json("counters", "show")["counters"])

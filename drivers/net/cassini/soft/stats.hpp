@@ -9,7 +9,7 @@ namespace plnet::cassini::soft {
 #define PLNET_CASSINI_SOFT_COUNTERS(X)                                                             \
   X(kCommands, "commands", "commands", kCount, "commands executed, NOOPs not counted")             \
   X(kCommandFailures, "command_failures", "commands", kCount, "queues stopped by a bad command")   \
-  X(kReservedBits, "reserved_bits", "commands", kCount, "commands with reserved bits set")         \
+  X(kReservedBits, "reserved_set", "commands", kCount, "commands with reserved bits set")          \
   X(kLowLatency, "low_latency", "commands", kCount, "taken from a low-latency window")             \
   X(kLowLatencyRejected, "low_latency_rejected", "commands", kCount,                               \
     "low-latency writes that were rejected and read from memory")                                  \
