@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnetctl/commands.hpp"
+#include "apps/lnetctl/routes_file.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 #include "lib/runtime/files/text_file.hpp"
 
@@ -43,6 +44,10 @@ int run_import(const Arguments& arguments, const CommandRow& row, Session& sessi
   if (!is_utf8(*text)) {
     return print_error(session, said,
                        Error{Errc::kMalformed, fmt::format("'{}' is not text in UTF-8", name)});
+  }
+  if (!arguments.has("options") && is_routes_file(*text)) {
+    text = document_of_routes(*text, name);
+    if (!text) return print_error(session, said, std::move(text.error()));
   }
   nlohmann::json args = args_by_name(arguments, row);
   args.update({{"text", std::move(*text)}, {"name", name}, {"action", said.verb.operation}});

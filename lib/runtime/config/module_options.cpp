@@ -21,6 +21,9 @@
 namespace plnet::runtime {
 namespace {
 
+constexpr std::string_view kCfsModule = "libcfs";
+constexpr std::int64_t kPartitionsMax = 256;  // as of the key plnet.cpts.partitions
+
 constexpr std::size_t kOptionsMax = 1024;  // in one file; all modules together have about 120
 
 // Applies the words of `options MODULE` lines.
@@ -57,7 +60,7 @@ class Reader {
     }
     if (words.size() < 2) return errors_.add(words[0].at, "'options' without a module");
     const std::string& module = words[1].text;
-    if (kept_of(module).empty() && module != kSelftestModule) {
+    if (kept_of(module).empty() && module != kSelftestModule && module != kCfsModule) {
       return note(words[1].at, fmt::format("options of module '{}' are ignored", shown(module)));
     }
     for (std::size_t i = 2; i < words.size(); ++i)
@@ -80,12 +83,15 @@ class Reader {
                                               value.size(), lnet::kNamesTextMax));
     }
     if (++count_ > kOptionsMax) return;
+    if (take_cpts(module, name, {value, word.at})) return;
     if (const UselessOption* const useless = find_useless_option(module, name)) {
       note(word.at, fmt::format("option '{}' has no effect here: {}", name, useless->why));
     } else if (module == "lnet") {
       take_lnet(name, {value, word.at});
     } else if (module == kSelftestModule) {
       take_selftest(name, {value, word.at});
+    } else if (module == kCfsModule) {
+      note_unknown(module, name, {value, word.at});
     } else {
       take_of_driver(module, name, {value, word.at});
     }
@@ -93,6 +99,19 @@ class Reader {
 
   void note_unknown(std::string_view module, const std::string& name, const Given& given) {
     note(given.at, fmt::format("option '{}' of {} is not supported", shown(name), module));
+  }
+
+  // False: no option about CPTs.
+  bool take_cpts(const std::string& module, const std::string& name, const Given& given) {
+    if (module != kCfsModule && module != "lnet") return false;
+    if (name == "cpu_pattern") {
+      result_.cpu_pattern = given.value;
+      return true;
+    }
+    if (name != "cpu_npartitions") return false;
+    if (const auto number = number_of(name, given, 0, kPartitionsMax))
+      result_.cpu_npartitions = static_cast<std::uint32_t>(*number);
+    return true;
   }
 
   void take_of_driver(const std::string& module, const std::string& name, const Given& given) {
@@ -305,6 +324,11 @@ void apply(ModuleOptions options, Settings& settings) {
   SelftestSettings& selftest = settings.selftest;
   selftest.session_timeout_sec = options.session_timeout_sec.value_or(selftest.session_timeout_sec);
   selftest.rpc_timeout_sec = options.rpc_timeout_sec.value_or(selftest.rpc_timeout_sec);
+  if (!options.cpu_npartitions && !options.cpu_pattern) return;
+  CptPlanRequest& cpts = settings.cpts;
+  cpts.partitions = options.cpu_npartitions.value_or(0);
+  cpts.pattern = options.cpu_pattern.value_or("");
+  cpts.by = cpts.pattern.empty() ? CptPlanRequest::By::kPartitions : CptPlanRequest::By::kPattern;
 }
 
 }  // namespace plnet::runtime

@@ -23,6 +23,9 @@ struct ModuleOptions {
   // Options of lnet_selftest, if the text gives them.
   std::optional<std::uint32_t> session_timeout_sec{};
   std::optional<std::uint32_t> rpc_timeout_sec{};
+  // Options of libcfs, which is part of lnet since 2.17: the kernel's CPTs.
+  std::optional<std::uint32_t> cpu_npartitions{};
+  std::optional<std::string> cpu_pattern{};
   // Notes on lines without effect, each "file:line:column: text".
   std::vector<std::string> notes;
 };

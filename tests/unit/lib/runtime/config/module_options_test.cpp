@@ -93,11 +93,32 @@ TEST(ModuleOptions, AreQuotedAsPeopleQuoteThem) {
       << "an end of line within quotes ends an entry";
 }
 
+TEST(ModuleOptions, OfLibcfsPlanTheCptsAsTheKernelDoes) {
+  const auto cpts = [](std::string_view text) {
+    Settings settings;
+    settings.cpts.by = CptPlanRequest::By::kNumaNode;
+    apply(good(text), settings);
+    return settings.cpts;
+  };
+  EXPECT_EQ(cpts("options lnet networks=tcp").by, CptPlanRequest::By::kNumaNode);
+  const CptPlanRequest some = cpts("options libcfs cpu_npartitions=4");
+  EXPECT_EQ(some.by, CptPlanRequest::By::kPartitions);
+  EXPECT_EQ(some.partitions, 4U);
+  const CptPlanRequest pattern =
+      cpts("options libcfs cpu_npartitions=2 cpu_pattern=\"0[0-3] 1[4-7]\"");
+  EXPECT_EQ(pattern.by, CptPlanRequest::By::kPattern);
+  EXPECT_EQ(pattern.pattern, "0[0-3] 1[4-7]");
+  EXPECT_EQ(cpts("options lnet cpu_pattern=N").pattern, "N") << "the module of 2.17";
+  EXPECT_EQ(bad("options libcfs cpu_npartitions=many"),
+            "lnet.conf:1:16: cpu_npartitions: 'many', expected a number from 0 to 256");
+}
+
 TEST(ModuleOptions, ReportOptionsWithoutEffect) {
   const ModuleOptions options = good(
       "alias lnet foo\n"
       "options ptlrpc x=1\n"
-      "options lnet cpu_npartitions=4 config_on_load=1 portal_rotor=3 lock_prim_nid=0\n"
+      "options libcfs cpu_npart=4 config_on_load=1\n"
+      "options lnet config_on_load=1 portal_rotor=3 lock_prim_nid=0\n"
       "options ksocklnd frobnicate=1 protocol=2 backoff_init=1 backoff_max=9\n"
       "options lnet_selftest brw_srv_workitems=16 ping_srv_workitems=16\n"
       "options lnet networks=tcp routes=\"tcp 10.0.0.1@o2ib; o2ib 10.1.0.1@tcp 10.1.0.1@tcp\"\n");
@@ -105,25 +126,26 @@ TEST(ModuleOptions, ReportOptionsWithoutEffect) {
             (std::vector<std::string>{
                 "lnet.conf:1:1: 'alias' is ignored",
                 "lnet.conf:2:9: options of module 'ptlrpc' are ignored",
-                "lnet.conf:3:14: option 'cpu_npartitions' has no effect here: see plnet.cpts",
-                "lnet.conf:3:32: option 'config_on_load' has no effect here: a node brings LNet up "
+                "lnet.conf:3:16: option 'cpu_npart' of libcfs is not supported",
+                "lnet.conf:3:28: option 'config_on_load' of libcfs is not supported",
+                "lnet.conf:4:14: option 'config_on_load' has no effect here: a node brings LNet up "
                 "when it starts",
-                "lnet.conf:3:49: option 'portal_rotor' has no effect here: a PUT goes to the shard "
+                "lnet.conf:4:31: option 'portal_rotor' has no effect here: a PUT goes to the shard "
                 "whose buffer matches it",
-                "lnet.conf:3:64: option 'lock_prim_nid' has no effect here: no Lustre client or "
+                "lnet.conf:4:46: option 'lock_prim_nid' has no effect here: no Lustre client or "
                 "server here names primary NIDs",
-                "lnet.conf:4:18: option 'frobnicate' of ksocklnd is not supported",
-                "lnet.conf:4:31: option 'protocol' has no effect here: each connection agrees on "
+                "lnet.conf:5:18: option 'frobnicate' of ksocklnd is not supported",
+                "lnet.conf:5:31: option 'protocol' has no effect here: each connection agrees on "
                 "its version with the peer",
-                "lnet.conf:4:42: option 'backoff_init' has no effect here: Linux has no such TCP "
+                "lnet.conf:5:42: option 'backoff_init' has no effect here: Linux has no such TCP "
                 "option; see sock_timeout",
-                "lnet.conf:4:57: option 'backoff_max' has no effect here: Linux has no such TCP "
+                "lnet.conf:5:57: option 'backoff_max' has no effect here: Linux has no such TCP "
                 "option; see sock_timeout",
-                "lnet.conf:5:23: option 'brw_srv_workitems' has no effect here: a shard serves 256 "
+                "lnet.conf:6:23: option 'brw_srv_workitems' has no effect here: a shard serves 256 "
                 "RPCs at a time; see plnet.selftest.server_mib",
-                "lnet.conf:5:44: option 'ping_srv_workitems' has no effect here: a shard serves "
+                "lnet.conf:6:44: option 'ping_srv_workitems' has no effect here: a shard serves "
                 "256 RPCs at a time",
-                "lnet.conf:6:27: route to tcp by 10.0.0.1@o2ib is left out: a network of this "
+                "lnet.conf:7:27: route to tcp by 10.0.0.1@o2ib is left out: a network of this "
                 "node"}));
   EXPECT_EQ(options.config.routes.size(), 1U) << "the same twice is once";
 }
