@@ -7,6 +7,7 @@
 
 #include "lib/base/check.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/host/local_addresses.hpp"
 #include "node/host/open_families.hpp"
 
 namespace plnet::node {
@@ -58,13 +59,11 @@ Outcome<ResolvedNi> NiResolver::resolve(lnet::NetId net, const lnet::NiConfig& n
   const auto family = family_of(families_, net, ni);
   if (!family) return std::unexpected(family.error());
   if (!ni.nid) {
-    return failure(Errc::kInvalid,
-                   fmt::format("network {}: expected a NID{}", lnet::text_of_net(net),
-                               ni.interfaces.empty()
-                                   ? std::string()
-                                   : fmt::format("; interface {} is not there, not up, or has no "
-                                                 "address for it",
-                                                 ni.interfaces.front())));
+    return failure(
+        Errc::kInvalid,
+        fmt::format("network {}: {}", lnet::text_of_net(net),
+                    ni.interfaces.empty() ? std::string("expected a NID, or an interface")
+                                          : runtime::interface_trouble(ni.interfaces.front())));
   }
   for (const std::uint16_t cpt : ni.cpts) {
     if (cpt < cpts) continue;

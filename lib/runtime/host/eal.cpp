@@ -43,13 +43,19 @@ EalLevel level_of(int level) {
   return level == static_cast<int>(RTE_LOG_WARNING) ? EalLevel::kWarning : EalLevel::kError;
 }
 
+// EAL warns of each page size of the machine without free pages. The node needs one size and says
+// itself if it lacks pages.
+bool about_pages(std::string_view line) {
+  return line.contains("hugepages reported");
+}
+
 // EAL mostly writes whole lines.
 void pass_lines(const std::function<void(EalLevel, std::string_view)>& log, EalLevel level,
                 std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    if (!line.empty() && log) log(level, line);
+    if (!line.empty() && log) log(about_pages(line) ? EalLevel::kDetail : level, line);
     if (end == std::string_view::npos) return;
     text.remove_prefix(end + 1);
   }

@@ -10,11 +10,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/format.h>
 #include <linux/if_addr.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -225,6 +227,19 @@ Outcome<std::vector<LocalAddress>> local_addresses(bool all) {
     if (!question.take_torn()) break;
   }
   return local_addresses_in(answers, all);
+}
+
+std::string interface_trouble(const std::string& name) {
+  if (::if_nametoindex(name.c_str()) == 0)
+    return fmt::format("there is no interface {}; `ip link` lists them", name);
+  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request{};
+  name.copy(static_cast<char*>(request.ifr_name), sizeof(request.ifr_name) - 1);
+  const bool told = socket >= 0 && ::ioctl(socket, SIOCGIFFLAGS, &request) == 0;
+  if (socket >= 0) ::close(socket);
+  if (told && (request.ifr_flags & IFF_UP) == 0)
+    return fmt::format("interface {0} is not up; `ip link set {0} up`", name);
+  return fmt::format("interface {0} has no address for it; `ip address show {0}`", name);
 }
 
 }  // namespace plnet::runtime

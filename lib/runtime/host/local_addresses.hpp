@@ -38,4 +38,8 @@ struct LocalAddress {
 [[nodiscard]] std::vector<LocalAddress> local_addresses_in(std::span<const std::byte> answers,
                                                            bool all);
 
+// Why no NID can be made of an interface, and the command that looks closer: it does not exist, it
+// is not up, or it has no address of that family.
+[[nodiscard]] std::string interface_trouble(const std::string& name);
+
 }  // namespace plnet::runtime

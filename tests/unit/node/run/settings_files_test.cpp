@@ -86,7 +86,7 @@ TEST_F(SettingsFilesTest, ErrorsAtStartAreReportedWithTheirPlace) {
             "plnet-options:2:24:");
   const std::string o2ib =
       refused("net:\n  - net type: o2ib\n    local NI(s):\n      - interfaces: {0: nosuch0}\n");
-  EXPECT_TRUE(o2ib.starts_with("plnet-config:4:9: network o2ib: expected a NID; interface nosuch0"))
+  EXPECT_TRUE(o2ib.starts_with("plnet-config:4:9: network o2ib: there is no interface nosuch0"))
       << o2ib;
   const std::string tcp =
       refused("net: [{net type: tcp, local NI(s): [{interfaces: {0: nosuch0}}]}]");
