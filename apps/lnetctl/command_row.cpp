@@ -78,7 +78,7 @@ int print_result(Session& session, const CommandRow& row, const Json& result) {
          result.is_object() ? result.value("notes", Json::array()) : Json::array())
       print_text(session.err, note.get<std::string>() + "\n");
   } else {
-    print_text(session.out, session.names.annotate(runtime::print_yaml(result)));
+    print_text(session.out, session.names.annotate(runtime::print_yaml(result, row.booleans)));
   }
   return 0;
 }

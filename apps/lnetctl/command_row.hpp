@@ -15,9 +15,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/lnetctl/host_names.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/control/protocol.hpp"
+#include "lib/runtime/control/yaml_printer.hpp"
 #include "lib/runtime/files/nic_names.hpp"
 #include "lib/runtime/verbs/verb_row.hpp"
 
@@ -57,6 +59,7 @@ struct CommandRow {
   BuildArgs build = nullptr;    // null: args_by_name()
   PrintResult print = nullptr;  // null: as the row of the verb says
   RunCommand run = nullptr;     // null: ask the verb
+  runtime::YamlBooleans booleans = runtime::YamlBooleans::kCapital;
 };
 
 // The world of a command: where it prints, how it asks the node. Tests bring their own.
@@ -66,9 +69,11 @@ struct Session {
   std::FILE* in = stdin;
   std::FILE* out = stdout;
   std::FILE* err = stderr;
-  bool json = false;  // print results as JSON
+  bool json = false;         // print results as JSON
+  bool live_screen = false;  // `out` is a terminal that a command may clear
   runtime::NicNames names;
   Ask ask;
+  HostLookup look_up;   // null: host names are not looked up
   Duration patience{};  // of the next question, if the node may take longer than others do
   std::function<void(std::chrono::seconds)> pause;  // between two answers of the same command
 };

@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "apps/lnetctl/host_names.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 
 namespace plnet::apps {
 namespace {
+
+// No command has a longer word.
+constexpr std::size_t kWordMax = 32;
 
 // Errors about the command line itself.
 constexpr CommandRow kUsageRow{.verb = {.words = "", .operation = "lnetctl", .entity = "command"}};
@@ -35,6 +40,90 @@ std::string join(std::span<const std::string> parts, std::string_view between) {
     text += part;
   }
   return text;
+}
+
+// Steps from one word to the other: a letter more, less or other, or two neighbours swapped.
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::vector<std::size_t>> steps(from.size() + 1,
+                                              std::vector<std::size_t>(to.size() + 1));
+  for (std::size_t i = 0; i <= from.size(); ++i) {
+    for (std::size_t k = 0; k <= to.size(); ++k) {
+      std::size_t& least = steps[i][k];
+      if (i == 0 || k == 0) {
+        least = i + k;
+        continue;
+      }
+      const std::size_t other = from[i - 1] == to[k - 1] ? 0 : 1;
+      least = std::min({steps[i - 1][k] + 1, steps[i][k - 1] + 1, steps[i - 1][k - 1] + other});
+      const bool swapped = i > 1 && k > 1 && from[i - 1] == to[k - 2] && from[i - 2] == to[k - 1];
+      if (swapped) least = std::min(least, steps[i - 2][k - 2] + 1);
+    }
+  }
+  return steps[from.size()][to.size()];
+}
+
+// The candidates that the word may have been meant for, the nearest first.
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t kNamed = 3;
+  word = word.substr(0, kWordMax);
+  std::vector<std::pair<std::size_t, std::string>> near;
+  for (const std::string& candidate : candidates) {
+    const std::size_t steps = edit_distance(word, candidate);
+    // A word with more than half of its letters wrong is another word.
+    if (steps <= (std::max(word.size(), candidate.size()) + 1) / 2)
+      near.emplace_back(steps, candidate);
+  }
+  std::ranges::stable_sort(near, {}, &std::pair<std::size_t, std::string>::first);
+  std::vector<std::string> names;
+  for (auto& [steps, name] : near) {
+    if (names.size() < kNamed) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<std::string> quoted_after(std::string_view before, std::span<const std::string> words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words)
+    quoted.push_back(fmt::format("'{}{}'", before, word));
+  return quoted;
+}
+
+// "ping needs a NID: lnetctl ping NID [NID …]"
+std::string miscount_text(const runtime::VerbRow& verb, std::span<const std::string> given) {
+  const std::string_view usage = verb.positional.usage;
+  if (usage.empty()) {
+    return fmt::format("{} takes no arguments besides options, but was given '{}'", verb.words,
+                       join(given, "', '"));
+  }
+  if (given.size() > verb.positional.max) {
+    return fmt::format("{} was given too many arguments ('{}'): lnetctl {} {}", verb.words,
+                       join(given, "', '"), verb.words, usage);
+  }
+  const bool one_nid = usage.starts_with("NID");
+  return fmt::format("{} needs {}: lnetctl {} {}", verb.words,
+                     one_nid ? std::string("a NID") : std::string(usage), verb.words, usage);
+}
+
+// Puts addresses in the place of host names.
+Outcome<void> resolve_hosts(Arguments& arguments, const runtime::VerbRow& verb,
+                            const HostLookup& look_up) {
+  if (!look_up) return {};
+  std::vector<std::string*> nids;
+  for (const OptionRow& option : verb.options) {
+    const auto given = arguments.options.find(option.name);
+    if (option.value_name.starts_with("NID") && given != arguments.options.end())
+      nids.push_back(&given->second);
+  }
+  if (verb.positional.usage.starts_with("NID") || verb.positional.usage.starts_with("SRC DST")) {
+    for (std::string& word : arguments.positional)
+      nids.push_back(&word);
+  }
+  for (std::string* const nid : nids) {
+    auto resolved = with_addresses(*nid, look_up);
+    if (!resolved) return std::unexpected(std::move(resolved.error()));
+    *nid = std::move(*resolved);
+  }
+  return {};
 }
 
 int usage_error(Session& session, const CommandRow& row, std::string what) {
@@ -122,9 +211,13 @@ int CommandTable::run(std::span<const std::string> words, Session& session) cons
                                    join(words, " "), join(names, ", ")));
   }
   const auto& unknown = std::get<Unknown>(matched);
+  const auto meant = nearest(unknown.word, unknown.candidates);
+  const std::string hint = meant.empty()
+                               ? fmt::format("expected one of: {}", join(unknown.candidates, ", "))
+                               : fmt::format("did you mean {}? 'lnetctl help' lists all",
+                                             join(quoted_after(unknown.before, meant), ", "));
   return usage_error(session, kUsageRow,
-                     fmt::format("unknown command '{}{}'; expected one of: {}", unknown.before,
-                                 unknown.word, join(unknown.candidates, ", ")));
+                     fmt::format("unknown command '{}{}'; {}", unknown.before, unknown.word, hint));
 }
 
 int CommandTable::run_row(const CommandRow& row, std::span<const std::string> words,
@@ -134,19 +227,13 @@ int CommandTable::run_row(const CommandRow& row, std::span<const std::string> wo
     print_text(session.out, help_of(row.verb));
     return 0;
   }
-  const auto arguments = parse_options(row.verb.options, words, row.verb.words);
+  auto arguments = parse_options(row.verb.options, words, row.verb.words);
   if (!arguments) return print_error(session, row, arguments.error());
   const std::size_t count = arguments->positional.size();
-  if (count < row.verb.positional.min || count > row.verb.positional.max) {
-    const std::string expected =
-        row.verb.positional.usage.empty() ? "none" : std::string(row.verb.positional.usage);
-    return usage_error(
-        session, row,
-        fmt::format("{}: {} argument{} besides options{}; expected {}", row.verb.words, count,
-                    count == 1 ? "" : "s",
-                    count == 0 ? "" : fmt::format(" ('{}')", join(arguments->positional, "', '")),
-                    expected));
-  }
+  if (count < row.verb.positional.min || count > row.verb.positional.max)
+    return usage_error(session, row, miscount_text(row.verb, arguments->positional));
+  if (auto resolved = resolve_hosts(*arguments, row.verb, session.look_up); !resolved)
+    return print_error(session, row, std::move(resolved.error()));
   if (row.run != nullptr) return row.run(*arguments, row, session);
   Outcome<nlohmann::json> args =
       row.build != nullptr ? row.build(*arguments, row) : args_by_name(*arguments, row);
@@ -190,31 +277,79 @@ std::string CommandTable::help_of(const runtime::VerbRow& verb) {
   return text;
 }
 
-std::string CommandTable::bash_completion(const OptionList& global_options) const {
-  std::string globals;
-  for (const OptionRow& option : global_options)
-    globals += fmt::format("--{} ", option.name);
-  std::map<std::string, std::string> after;  // words so far → words and options that may follow
+CommandTable::Followers CommandTable::followers() const {
+  Followers after;
   for (const CommandRow& row : rows_) {
     std::string so_far;
     for (const std::string_view part : split(row.verb.words)) {
-      std::string& follow = after[so_far];
-      if (fmt::format(" {}", follow).find(fmt::format(" {} ", part)) == std::string::npos) {
-        follow += fmt::format("{} ", part);
-      }
+      std::vector<std::string>& follow = after[so_far];
+      if (std::ranges::find(follow, part) == follow.end()) follow.emplace_back(part);
       if (!so_far.empty()) so_far += ' ';
       so_far += part;
     }
     for (const OptionRow& option : row.verb.options)
-      after[so_far] += fmt::format("--{} ", option.name);
-    after[so_far] += "--help ";
+      after[so_far].push_back(fmt::format("--{}", option.name));
+    after[so_far].emplace_back("--help");
   }
+  after[""].emplace_back("help");
+  return after;
+}
+
+namespace {
+
+// The words of a line but the last, unfinished one; options and their values are left out only as
+// far as they begin with a dash, so that a value ends the completion.
+std::string finished_words(std::string_view line) {
+  const std::size_t blank = line.find_last_of(" \t");
+  if (blank == std::string_view::npos) return {};
+  std::string words;
+  for (const std::string_view word : split(line.substr(0, blank))) {
+    if (word.empty() || word.starts_with('-')) continue;
+    if (!words.empty()) words += ' ';
+    words += word;
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> CommandTable::candidates(std::string_view line) const {
+  const Followers after = followers();
+  const auto found = after.find(finished_words(line));
+  if (found == after.end()) return {};
+  const std::string_view begun = line.substr(line.find_last_of(" \t") + 1);
+  std::vector<std::string> words;
+  for (const std::string& word : found->second) {
+    if (word.starts_with(begun)) words.push_back(word);
+  }
+  return words;
+}
+
+std::string CommandTable::help_at(std::string_view line) const {
+  const std::string words = finished_words(line);
+  const std::string_view begun = line.substr(line.find_last_of(" \t") + 1);
+  const std::string beginning =
+      words.empty() ? std::string(begun) : fmt::format("{} {}", words, begun);
+  const auto exact = std::ranges::find(rows_, std::string_view(words),
+                                       [](const CommandRow& row) { return row.verb.words; });
+  if (exact != rows_.end()) return help_of(exact->verb);
+  std::string text;
+  for (const CommandRow& row : rows_) {
+    if (row.verb.words.starts_with(beginning))
+      text += fmt::format("    {:<20}{}\n", row.verb.words, row.verb.help);
+  }
+  return text.empty() ? std::string("    no command begins so; 'help' lists all\n") : text;
+}
+
+std::string CommandTable::bash_completion(const OptionList& global_options) const {
+  Followers after = followers();
+  for (const OptionRow& option : global_options)
+    after[""].push_back(fmt::format("--{}", option.name));
   std::set<std::string_view> takes_file;
   for (const CommandRow& row : rows_) {
     if (row.verb.positional.usage.find("FILE") != std::string_view::npos)
       takes_file.insert(row.verb.words);
   }
-  after[""] += "help " + globals;
   std::string script =
       "# bash completion for lnetctl; load it by: source <(lnetctl --completion bash)\n"
       "_lnetctl() {\n"
@@ -225,7 +360,7 @@ std::string CommandTable::bash_completion(const OptionList& global_options) cons
       "    case \"$words\" in\n";
   for (const auto& [words, follow] : after)
     script += fmt::format("        \"{}\") COMPREPLY=($(compgen {}-W \"{}\" -- \"$last\"));;\n",
-                          words, takes_file.contains(words) ? "-f " : "", follow);
+                          words, takes_file.contains(words) ? "-f " : "", join(follow, " "));
   return script +
          "        *) COMPREPLY=($(compgen -f -- \"$last\"));;\n"
          "    esac\n"

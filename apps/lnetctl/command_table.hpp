@@ -2,9 +2,12 @@
 // Finds and runs commands of a table: unique prefixes, ambiguity, help, usage errors.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "apps/lnetctl/command_row.hpp"
 
@@ -24,6 +27,10 @@ class CommandTable {
   [[nodiscard]] static std::string help_of(const runtime::VerbRow& verb);
   // A completion script for bash, made from the table.
   [[nodiscard]] std::string bash_completion(const OptionList& global_options) const;
+  // At the prompt, of a line up to the cursor: the words that the last one may become, and the
+  // commands or options that may follow with their help.
+  [[nodiscard]] std::vector<std::string> candidates(std::string_view line) const;
+  [[nodiscard]] std::string help_at(std::string_view line) const;
 
  private:
   struct Group {  // words that begin several commands but are none: "cpt"
@@ -45,6 +52,9 @@ class CommandTable {
   };
   using Match = std::variant<Found, Group, Ambiguous, Unknown>;
 
+  // By the words so far: the words and options that may follow.
+  using Followers = std::map<std::string, std::vector<std::string>>;
+  [[nodiscard]] Followers followers() const;
   [[nodiscard]] Match match(std::span<const std::string> words) const;
   int run_row(const CommandRow& row, std::span<const std::string> words, Session& session) const;
 

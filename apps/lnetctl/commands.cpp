@@ -18,6 +18,7 @@ using row_makers::flag;
 using row_makers::text;
 using runtime::kLnetVerbs;
 using runtime::kNodeVerbs;
+using runtime::YamlBooleans;
 
 constexpr OptionList kGlobalOptions{
     text("socket", 0, "PATH", "control socket of the node"),
@@ -43,8 +44,9 @@ Outcome<nlohmann::json> build_set(const Arguments& arguments, const CommandRow&)
 
 // Verbs with which lnetctl does more than ask and print.
 constexpr std::array kMoreThanVerbs{
-    CommandRow{.verb = kLnetVerbs["ping"], .run = run_ping},
-    CommandRow{.verb = kLnetVerbs["discover"], .run = run_discover},
+    CommandRow{.verb = kLnetVerbs["ping"], .run = run_ping, .booleans = YamlBooleans::kLower},
+    CommandRow{
+        .verb = kLnetVerbs["discover"], .run = run_discover, .booleans = YamlBooleans::kLower},
     CommandRow{.verb = kLnetVerbs["service-id"], .print = print_service_id},
     CommandRow{.verb = kNodeVerbs["debugfs"], .run = run_debugfs},
     CommandRow{.verb = kNodeVerbs["set"], .build = build_set},

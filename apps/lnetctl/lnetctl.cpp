@@ -9,10 +9,10 @@
 
 #include "apps/lnetctl/command_table.hpp"
 #include "apps/lnetctl/commands.hpp"
+#include "apps/lnetctl/find_socket.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/prompt.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
-#include "lib/runtime/control/access.hpp"
 #include "lib/runtime/control/client.hpp"
 
 namespace plnet::apps {
@@ -57,7 +57,7 @@ class Node {
 };
 
 Outcome<std::string> socket_path(const Arguments& options) {
-  if (!options.has("socket")) return runtime::control_socket_path(options.text("instance"));
+  if (!options.has("socket")) return socket_of_instance(options.text("instance"));
   if (options.has("instance")) {
     return failure(Errc::kInvalid, "lnetctl: expected --socket or --instance, not both");
   }
@@ -124,6 +124,7 @@ int run_lnetctl(std::span<const std::string> words, Session& session, bool inter
   auto command = options->positional;
   const auto json_behind = std::erase(command, "--json");
   session.json = options->has("json") || json_behind > 0;
+  if (command.empty()) session.live_screen = false;  // the prompt goes on below the answer
   Node node(std::move(*path), *timeout);
   if (!session.ask) {
     session.ask = [&node, &session, told = options->has("timeout")](std::string_view verb,

@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
   (void)std::signal(SIGPIPE, SIG_DFL);
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   plnet::apps::Session session;
+  session.live_screen = ::isatty(STDOUT_FILENO) == 1;
+  session.look_up = plnet::apps::look_up_host;
   session.pause = [](std::chrono::seconds time) { std::this_thread::sleep_for(time); };
   const int status = plnet::apps::run_lnetctl(words, session, ::isatty(STDIN_FILENO) == 1);
   // What did not get out (a full disk) must not look like success.

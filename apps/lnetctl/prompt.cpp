@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "apps/lnetctl/line_editor.hpp"
+
 namespace plnet::apps {
 
 std::optional<std::vector<std::string>> split_line(std::string_view line) {
@@ -35,15 +37,54 @@ std::optional<std::vector<std::string>> split_line(std::string_view line) {
   return words;
 }
 
+namespace {
+
+// Without the editor, `?` at the end of a line asks for what may follow.
+int help_in_line(const CommandTable& table, Session& session, std::string_view line) {
+  print_text(session.out, table.help_at(line.substr(0, line.rfind('?'))));
+  return 0;
+}
+
+constexpr const char* kPrompt = "lnetctl > ";
+
+// Lines from a terminal by the editor, all others as they come.
+class Lines {
+ public:
+  Lines(const CommandTable& table, Session& session, bool interactive)
+      : session_(session), interactive_(interactive) {
+    if (!interactive) return;
+    editor_ = open_line_editor(
+        session.in, session.out, session.err, kPrompt,
+        {.candidates = [&table](std::string_view line) { return table.candidates(line); },
+         .help = [&table](std::string_view line) { return table.help_at(line); }});
+  }
+  ~Lines() { std::free(buffer_); }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+
+  std::optional<std::string> next() {
+    if (editor_) return editor_->next();
+    if (interactive_) print_text(session_.out, kPrompt);
+    const ssize_t length = ::getline(&buffer_, &size_, session_.in);
+    if (length < 0) return std::nullopt;
+    return std::string(buffer_, static_cast<std::size_t>(length));
+  }
+
+ private:
+  Session& session_;
+  const bool interactive_;
+  std::unique_ptr<LineEditor> editor_;
+  char* buffer_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
 int run_prompt(const CommandTable& table, Session& session, bool interactive) {
   int status = 0;
-  char* buffer = nullptr;
-  std::size_t size = 0;
-  while (true) {
-    if (interactive) print_text(session.out, "lnetctl > ");
-    const ssize_t length = ::getline(&buffer, &size, session.in);
-    if (length < 0) break;
-    const auto words = split_line({buffer, static_cast<std::size_t>(length)});
+  Lines lines(table, session, interactive);
+  while (const auto line = lines.next()) {
+    const auto words = split_line(*line);
     if (!words) {
       print_text(session.err, "a quote is left open in this line\n");
       status = runtime::wire_errno(Errc::kInvalid) & 0xff;
@@ -51,9 +92,9 @@ int run_prompt(const CommandTable& table, Session& session, bool interactive) {
     }
     if (words->empty()) continue;
     if (words->front() == "quit" || words->front() == "exit") break;
-    status = table.run(*words, session);
+    status = words->back().ends_with('?') ? help_in_line(table, session, *line)
+                                          : table.run(*words, session);
   }
-  std::free(buffer);
   return status;
 }
 

@@ -11,8 +11,8 @@
 
 namespace plnet::apps {
 
-// Reads lines from session.in until its end, `quit` or `exit`. Prints the prompt `lnetctl > ` if
-// `interactive`. Returns the exit status of the last command.
+// Reads lines from session.in until its end, `quit` or `exit`. If `interactive`: prints the prompt
+// `lnetctl > `, and lines can be edited. Returns the exit status of the last command.
 int run_prompt(const CommandTable& table, Session& session, bool interactive);
 
 // Words of a line: blanks part them, quotes and a backslash keep them together. Nothing if a quote

@@ -186,12 +186,13 @@ bool is_always_quoted(std::string_view key) {
   return key == "descr" || key == "CPT";
 }
 
-std::string scalar_text(const Json& value, std::string_view key) {
+std::string scalar_text(const Json& value, std::string_view key, YamlBooleans booleans) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
     return is_always_quoted(key) ? double_quoted(text) : yaml_scalar(text);
   }
-  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+  if (value.is_boolean() && booleans == YamlBooleans::kCapital)
+    return value.get<bool>() ? "True" : "False";
   if (value.is_object()) return "{}";
   if (value.is_array()) return "[]";
   return value.dump();
@@ -199,13 +200,15 @@ std::string scalar_text(const Json& value, std::string_view key) {
 
 class Printer {
  public:
+  explicit Printer(YamlBooleans booleans) : booleans_(booleans) {}
+
   void node(const Json& value, unsigned level, bool in_list) {
     if (value.is_object()) {
       map(value, level, in_list, false);
     } else if (value.is_array()) {
       list(value, level);
     } else {
-      out_ += scalar_text(value, "");
+      out_ += scalar_text(value, "", booleans_);
       out_ += '\n';
     }
   }
@@ -232,7 +235,7 @@ class Printer {
               kIndent * (level + 1) + (in_list ? kListShift : 0));
       } else if (!child.is_null()) {
         out_ += ' ';
-        out_ += scalar_text(child, key);
+        out_ += scalar_text(child, key, booleans_);
         out_ += '\n';
       } else {
         out_ += '\n';
@@ -264,12 +267,13 @@ class Printer {
         out_ += '\n';
         list(item, level + 1);
       } else {
-        if (!item.is_null()) out_ += ' ' + scalar_text(item, "");
+        if (!item.is_null()) out_ += ' ' + scalar_text(item, "", booleans_);
         out_ += '\n';
       }
     }
   }
 
+  const YamlBooleans booleans_;
   std::string out_;
 };
 
@@ -280,9 +284,9 @@ std::string yaml_scalar(std::string_view text) {
   return plain ? std::string(text) : double_quoted(text);
 }
 
-std::string print_yaml(const nlohmann::ordered_json& document) {
+std::string print_yaml(const nlohmann::ordered_json& document, YamlBooleans booleans) {
   if (document.is_null() || (document.is_structured() && document.empty())) return {};
-  Printer printer;
+  Printer printer(booleans);
   printer.node(document, 0, false);
   return printer.take();
 }

@@ -163,7 +163,7 @@ Json remote_to_json(const lnet::RemoteNode& node) {
   const auto nid = [](const lnet::Nid& each) -> Json { return {{"nid", text_of(each)}}; };
   return {{"primary nid", node.primary ? text_of(*node.primary) : "<?>"},
           {"Multi-Rail", node.multi_rail},
-          {"peer ni", list_of(node.nids, nid)}};
+          {"peer_ni", list_of(node.nids, nid)}};  // with `_` since 2.17
 }
 
 Json burst_to_json(const lnet::PingBurst& burst) {

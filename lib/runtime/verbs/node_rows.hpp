@@ -67,7 +67,9 @@ inline constexpr std::array kNodeRows{
          {text("by", 'b', "WHAT", "nid (of the sender), net, portal, or hop (nid)"),
           number("rows", 'r', "N", "at most N rows, 1 to 256 (10)"),
           local(number("interval", 'i', "SECONDS", "repeat after this time, until interrupted")),
-          local(number("count", 'c', "N", "print it N times, every second without --interval"))}),
+          local(number("count", 'c', "N",
+                       "print it N times, every second without --interval; on a terminal, without "
+                       "it: a screen that renews itself"))}),
     show("capture show", "capture", "captures of lnetdump that are under way"),
     show("status", "status", "the node on one screen"),
 };

@@ -3,13 +3,15 @@
 import contextlib
 import json
 import os
+import pty
+import signal
 import socket
 import subprocess
 import time
 import urllib.request
 
 from cases_common import two_shards
-from site_under_test import NOBODY, eventually, needs_root
+from site_under_test import NOBODY, Skip, eventually, needs_root
 
 
 def hops(node):
@@ -256,3 +258,51 @@ def case_output_that_does_not_get_out_is_a_failure(site):
                                   stderr=subprocess.PIPE, text=True, timeout=20)
         assert done.returncode != 0, f"{command}: success"
         assert "standard output" in done.stderr, f"{command}: {done.stderr}"
+
+
+def on_a_terminal(node, *words, keys="", until):
+    """What lnetctl writes to a terminal, up to the text `until`; `keys` are typed when its prompt, or its first output, is there."""
+    child, terminal = pty.fork()
+    if child == 0:
+        program = node.site.program("lnetctl")
+        os.execve(program, ["lnetctl", "--socket", str(node.socket), *words], {**os.environ, "TERM": "vt100", "HOME": "/nonexistent"})
+    seen = b""
+    try:
+        with contextlib.suppress(OSError):  # the end of the other side
+            while until.encode() not in seen:
+                piece = os.read(terminal, 65536)
+                if not piece:
+                    break
+                if not seen and keys:
+                    os.write(terminal, keys.encode())
+                seen += piece
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(terminal)
+    return seen.decode(errors="replace")
+
+
+def case_top_is_a_screen_on_a_terminal_and_plain_in_a_file(site):
+    node = site.node()
+    seen = on_a_terminal(node, "top", until="messages/s")
+    assert "\033[H\033[2J" in seen and "messages/s" in seen, seen
+    assert "\033" not in node.lnetctl("top").stdout
+
+
+def case_the_prompt_completes_and_explains(site):
+    node = site.node()
+    seen = on_a_terminal(node, keys="net s?\x15log sh\tx\x7f\nquit\n", until="suppressed")
+    if "networks and their NIs" not in seen:
+        raise Skip("lnetctl was built without libedit")
+    assert "level: info" in seen, seen
+
+
+def case_an_instance_is_found_by_the_name_of_its_socket(site):
+    node = site.node(name=f"router-{os.getpid()}")
+    done = site.lnetctl("--instance", f"router-{os.getpid()}", "log", "show")
+    assert done.returncode == 0 and "level:" in done.stdout, done
+    assert node.stop() == 0
+    done = site.lnetctl("--instance", f"router-{os.getpid()}", "log", "show")
+    assert done.returncode != 0 and "no node listens" in done.stderr, done

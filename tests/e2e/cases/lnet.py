@@ -89,8 +89,8 @@ def case_a_network_comes_answers_and_goes(site):
         assert shown["lnd tunables"] == {"driver": "null"} and shown["tunables"]["credits"] == 256, shown
         for nid in ("10.0.0.1@tcp", "10.0.0.2@tcp"):
             answer = node.json("ping", nid)["ping"][0]
-            assert [ni["nid"] for ni in answer["peer ni"]] == [nid], answer
-        assert node.json("ping", "0@lo")["ping"][0]["peer ni"] == [{"nid": "10.0.0.1@tcp"}]
+            assert [ni["nid"] for ni in answer["peer_ni"]] == [nid], answer
+        assert node.json("ping", "0@lo")["ping"][0]["peer_ni"] == [{"nid": "10.0.0.1@tcp"}]
         sent = node.json("net", "show", "--net", "tcp", "-v", "2")["net"][0]["local NI(s)"][0]["sent_stats"]
         assert sent["get"] == 2, sent
         works(node, "net", "del", "--net", "tcp")

@@ -53,7 +53,7 @@ def case_discovery_finds_all_interfaces_of_a_peer(site):
         works(a, "net", "add", "--net", "tcp1", "--if", "eth0")
         found = a.json("discover", nid("b"))["discover"][0]
         assert found["Multi-Rail"] is True, found
-        assert [each["nid"] for each in found["peer ni"]] == [nid("b"), nid("b", net="tcp1")], found
+        assert [each["nid"] for each in found["peer_ni"]] == [nid("b"), nid("b", net="tcp1")], found
 
 
 def case_a_node_that_was_killed_is_found_again(site):

@@ -58,7 +58,11 @@ class LnetCommands : public testing::Test {
     Session session;
     session.out = ::open_memstream(&out_text, &out_size);
     session.err = ::open_memstream(&err_text, &err_size);
-    session.ask = [this](std::string_view verb, const nlohmann::json& args) {
+    session.live_screen = live_screen_rounds > 0;
+    session.ask = [this, rounds = std::size_t{0}](std::string_view verb,
+                                                  const nlohmann::json& args) mutable {
+      if (live_screen_rounds > 0 && rounds++ == live_screen_rounds)
+        return runtime::VerbReply(std::unexpected(Error{Errc::kReset, "the node is gone"}));
       std::optional<runtime::VerbReply> reply;
       runtime::Caller caller;
       caller.may_change = true;
@@ -84,6 +88,7 @@ class LnetCommands : public testing::Test {
   runtime::VerbTable verbs_;
   std::string out;
   std::string err;
+  std::size_t live_screen_rounds = 0;        // not 0: a terminal, and a node that answers so often
   std::vector<std::chrono::seconds> paused;  // between answers of one command
 };
 

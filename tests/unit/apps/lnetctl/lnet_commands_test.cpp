@@ -241,7 +241,7 @@ TEST_F(LnetCommands, ARouterIsDrainedAndBroughtBack) {
 TEST_F(LnetCommands, PingListsAnsweringAndSilentNodes) {
   EXPECT_EQ(run("ping 10.0.0.1@tcp"), 0);
   EXPECT_EQ(out,
-            "ping:\n    - primary nid: 10.0.0.1@tcp\n      Multi-Rail: True\n      peer ni:\n"
+            "ping:\n    - primary nid: 10.0.0.1@tcp\n      Multi-Rail: true\n      peer_ni:\n"
             "        - nid: 10.0.0.1@tcp\n");
   EXPECT_EQ(lnet_.ping_request.timeout, std::chrono::seconds(1));
   EXPECT_EQ(run("ping --timeout 5 --source 1.1.1.1@tcp 10.0.0.1@tcp,10.0.0.2@tcp 10.0.0.3"), 0);

@@ -101,16 +101,27 @@ TEST(Commands, UnknownCommandsListTheExpectedOnes) {
   EXPECT_EQ(top.status, kInvalidStatus);
   EXPECT_TRUE(has(top.err,
                   "lnetctl:\n    - command:\n          errno: -22\n          descr: \""
-                  "unknown command 'nte'; expected one of: lnet, net, route, "))
+                  "unknown command 'nte'; did you mean 'net', 'lnet', 'set'? 'lnetctl help' lists "
+                  "all"))
       << top.err;
   EXPECT_TRUE(
       has(run({"cpt", "xyz"}).err, "unknown command 'cpt xyz'; expected one of: show, plan"));
   EXPECT_TRUE(
       has(run({"cpt"}).err, "'cpt' is not a whole command; expected one of: cpt show, cpt plan"));
-  EXPECT_TRUE(
-      has(run({"status", "now"}).err, "status: 1 argument besides options ('now'); expected none"));
-  EXPECT_TRUE(has(run({"set", "idle"}).err, "expected VARIABLE VALUE"));
+  EXPECT_TRUE(has(run({"status", "now"}).err,
+                  "status takes no arguments besides options, but was given 'now'"));
+  EXPECT_TRUE(has(run({"set", "idle"}).err, "set needs VARIABLE VALUE: lnetctl set VARIABLE"));
+  EXPECT_TRUE(has(run({"ping"}).err, "ping needs a NID: lnetctl ping NID [NID …]"));
+  EXPECT_TRUE(has(run({"export", "a", "b"}).err, "too many arguments ('a', 'b'): lnetctl export"));
   EXPECT_TRUE(has(run({""}).err, "unknown command ''"));
+}
+
+TEST(Commands, AMistypedWordSuggestsTheNearestThree) {
+  EXPECT_TRUE(has(run({"pign", "x"}).err, "unknown command 'pign'; did you mean 'ping'?"));
+  EXPECT_TRUE(has(run({"net", "shwo"}).err, "did you mean 'net show'?"));
+  EXPECT_TRUE(has(run({"peer", "sed"}).err, "did you mean 'peer set', 'peer add', 'peer del'?"))
+      << run({"peer", "sed"}).err;
+  EXPECT_TRUE(has(run({std::string(10'000, 'x')}).err, "expected one of: lnet, net, route, "));
 }
 
 TEST(Commands, ErrorsOfTheNodeComeInItsForm) {
@@ -337,6 +348,23 @@ TEST(Prompt, IsShownToPeople) {
   EXPECT_EQ(run_lnetctl({}, session, true), 0);
   std::fclose(session.in);
   EXPECT_EQ(out.text(), "lnetctl > a: 1\nlnetctl > ");
+}
+
+TEST(Prompt, CompletesWordsAndSaysWhatMayFollow) {
+  using Words = std::vector<std::string>;
+  const CommandTable table(commands());
+  EXPECT_EQ(table.candidates("pi"), Words{"ping"});
+  EXPECT_EQ(table.candidates("net "), (Words{"add", "del", "show", "set"}));
+  EXPECT_EQ(table.candidates("net s"), (Words{"show", "set"}));
+  EXPECT_EQ(table.candidates("net show --n"), Words{"--net"});
+  EXPECT_TRUE(table.candidates("nothing ").empty());
+  EXPECT_TRUE(table.candidates("net show tcp ").empty()) << "a value";
+  EXPECT_TRUE(has(table.help_at("net s"), "    net show            networks and their NIs\n"));
+  EXPECT_FALSE(has(table.help_at("net s"), "net add"));
+  EXPECT_TRUE(has(table.help_at("net show "), "usage: lnetctl net show [OPTIONS]"));
+  EXPECT_TRUE(has(table.help_at(""), "    ping "));
+  EXPECT_TRUE(has(table.help_at("nothing "), "no command begins so"));
+  EXPECT_TRUE(has(run({}, Json{}, "net s?\nnet ?\n").out, "    net add "));
 }
 
 TEST(SplitLine, KeepsQuotedWordsTogether) {

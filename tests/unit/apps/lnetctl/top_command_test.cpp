@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cerrno>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -49,6 +50,22 @@ TEST_F(TopCommand, RepeatsPeriodically) {
   paused.clear();
   EXPECT_EQ(run("top --count 2"), 0) << err;
   EXPECT_EQ(paused, std::vector{seconds(1)});
+}
+
+TEST_F(TopCommand, IsAScreenOnATerminal) {
+  live_screen_rounds = 2;
+  EXPECT_EQ(run("top --interval 3"), 256 - ECONNRESET);
+  EXPECT_TRUE(
+      out.starts_with("\033[H\033[2Jlnetctl top: load by nid, of the last 12 s, renewed "
+                      "every 3 s; Ctrl-C ends\n\nnid "))
+      << out;
+  EXPECT_TRUE(
+      out.contains("10.0.0.2@tcp                           20          0 B "
+                   "         -          -          -\n"))
+      << out;
+  EXPECT_EQ(paused, (std::vector{std::chrono::seconds(3), std::chrono::seconds(3)}));
+  EXPECT_EQ(run("top --count 1"), 0);
+  EXPECT_FALSE(out.contains('\033')) << out;
 }
 
 TEST_F(TopCommand, ReportsErrors) {

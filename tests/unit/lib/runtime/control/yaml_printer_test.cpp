@@ -9,6 +9,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+TEST(YamlPrinter, BooleansAreAsTheReleaseOfTheKernelPrintsThem) {
+  const nlohmann::ordered_json document{{"Multi-Rail", true}, {"forwarded", false}};
+  EXPECT_EQ(print_yaml(document), "Multi-Rail: True\nforwarded: False\n");
+  EXPECT_EQ(print_yaml(document, YamlBooleans::kLower), "Multi-Rail: true\nforwarded: false\n");
+}
+
 TEST(YamlPrinter, NetShowLooksAsInTheManual) {
   const Json net = {
       {"net type", "tcp"},

@@ -218,12 +218,12 @@ TEST(PingReport, ListsAnsweringNodes) {
             "ping:\n"
             "    - primary nid: 192.168.1.10@tcp\n"
             "      Multi-Rail: True\n"
-            "      peer ni:\n"
+            "      peer_ni:\n"
             "        - nid: 192.168.1.10@tcp\n"
             "        - nid: 5@kfi\n"
             "    - primary nid: <?>\n"
             "      Multi-Rail: False\n"
-            "      peer ni:\n"
+            "      peer_ni:\n"
             "        - nid: 192.168.1.12@tcp\n");
 }
 
