@@ -67,7 +67,7 @@ def programs_of(build):
         for program in (build / "apps").glob("*/*"):
             if program.name == program.parent.name and program.is_file():
                 shutil.copy(program, folder / program.name)
-        for other in ("drivers/net/cassini/soft/libplnet_cxi_soft.so", "tests/unit/drivers/mlx/test_drivers_mlx"):
+        for other in ("drivers/net/cassini/soft/libcxi.so.1", "tests/unit/drivers/mlx/test_drivers_mlx"):
             if (build / other).exists():
                 shutil.copy(build / other, folder)
         yield folder

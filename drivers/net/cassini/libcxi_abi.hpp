@@ -65,7 +65,6 @@ struct Portal {
 };
 struct PortalMap {};
 struct WaitObject {};
-struct MapHints;
 
 struct Profile {
   unsigned vni_pcp;
@@ -84,7 +83,22 @@ struct Mapping {
 };
 static_assert(sizeof(Mapping) == 40 && offsetof(Mapping, lac) == 24);
 static_assert(offsetof(Mapping, id) == 36);
-inline constexpr std::uint32_t kMapPin = 1U << 0U, kMapWrite = 1U << 2U, kMapRead = 1U << 3U;
+inline constexpr std::uint32_t kMapPin = 1U << 0U, kMapTranslated = 1U << 1U, kMapWrite = 1U << 2U,
+                               kMapRead = 1U << 3U, kMapFault = 1U << 4U, kMapNoCache = 1U << 5U,
+                               kMapUserAddress = 1U << 6U, kMapDevice = 1U << 9U,
+                               kMapAllocateOnly = 1U << 11U, kMapPrefetch = 1U << 12U;
+
+struct MapHints {
+  int page_shift, huge_shift;
+  int table_mode;
+  bool table_mode_valid;
+  int dma_buffer;
+  unsigned long dma_buffer_offset;
+  bool dma_buffer_valid;
+};
+static_assert(sizeof(MapHints) == 40 && offsetof(MapHints, dma_buffer) == 16);
+static_assert(offsetof(MapHints, dma_buffer_valid) == 32);
+inline constexpr int kTableModes = 4;  // modes that may be asked for
 
 struct CommandQueue {
   unsigned size;
@@ -132,6 +146,10 @@ static_assert(sizeof(EventQueueAttributes) == 48);
 static_assert(offsetof(EventQueueAttributes, threshold_base) == 24);
 static_assert(offsetof(EventQueueAttributes, combining_delay_ns) == 36);
 static_assert(offsetof(EventQueueAttributes, reserved_slots) == 44);
+inline constexpr std::uint64_t kUserEvents = 1U << 0U, kPassthrough = 1U << 1U,
+                               kInitiatorLong = 1U << 2U, kTargetLong = 1U << 3U,
+                               kNoDropStatus = 1U << 4U, kTimestampEvents = 1U << 5U,
+                               kNoCombining = 1U << 6U, kRetryHandlerEvents = 1U << 7U;
 
 struct CommandQueueOptions {
   unsigned slots;
@@ -143,7 +161,9 @@ struct CommandQueueOptions {
 };
 static_assert(sizeof(CommandQueueOptions) == 24 && offsetof(CommandQueueOptions, flags) == 12);
 static_assert(offsetof(CommandQueueOptions, lcid) == 16);
-inline constexpr std::uint32_t kTransmitQueue = 1U << 1U;
+inline constexpr std::uint32_t kUserQueue = 1U << 0U, kTransmitQueue = 1U << 1U,
+                               kEthernetQueue = 1U << 2U, kTriggeredQueue = 1U << 3U;
+inline constexpr unsigned kCreditThresholds = 4;
 
 // One word of flags.
 struct PortalOptions {
@@ -151,7 +171,12 @@ struct PortalOptions {
 };
 inline constexpr std::uint64_t kEventMatch = 1U << 0U, kClearRemoteOffset = 1U << 1U,
                                kFlowControl = 1U << 2U, kUseLongEvent = 1U << 3U,
-                               kMatching = 1U << 7U, kEthernet = 1U << 11U;
+                               kLossless = 1U << 4U, kRestrictedUnicast = 1U << 5U,
+                               kLogical = 1U << 6U, kMatching = 1U << 7U, kSpaceCheck = 1U << 8U,
+                               kAlign = 1U << 9U, kSoftwareState = 1U << 10U, kEthernet = 1U << 11U,
+                               kSignalInvalid = 1U << 12U, kSignalUnderflow = 1U << 13U,
+                               kSignalOverflow = 1U << 14U, kSignalInexact = 1U << 15U,
+                               kMatchVni = 1U << 16U;
 
 struct PortalStatus {
   std::uint32_t drop_count;
@@ -162,41 +187,6 @@ struct PortalStatus {
 };
 static_assert(sizeof(PortalStatus) == 32 && offsetof(PortalStatus, reserved) == 6);
 static_assert(offsetof(PortalStatus, maximum) == 10);
-
-// A service limits portals, transmit, target and event queues, counters, list entries, triggered
-// entries and address contexts, in this order.
-inline constexpr unsigned kResourceKinds = 8;
-
-struct ResourceLimits {
-  std::uint16_t most;
-  std::uint16_t kept;
-};
-struct Service {
-  std::uint8_t flags;
-  std::uint8_t vni_count;
-  std::uint16_t vnis[4];
-  bool traffic_classes[5];
-  unsigned members[4];
-  ResourceLimits limits[kResourceKinds];
-  unsigned id;
-};
-static_assert(sizeof(Service) == 68 && offsetof(Service, traffic_classes) == 10);
-static_assert(offsetof(Service, members) == 16 && offsetof(Service, limits) == 32);
-static_assert(offsetof(Service, id) == 64);
-inline constexpr std::uint8_t kRestrictedVnis = 1U << 1U, kRestrictedTrafficClasses = 1U << 2U,
-                              kResourceLimits = 1U << 3U, kServiceEnabled = 1U << 4U;
-
-struct ServiceList {  // followed by the services
-  unsigned count;
-};
-inline constexpr std::size_t kServiceListHead = 4;
-
-struct ResourceUse {
-  unsigned service;
-  unsigned triggered_pool;
-  std::uint16_t in_use[kResourceKinds];
-};
-static_assert(sizeof(ResourceUse) == 24 && offsetof(ResourceUse, in_use) == 8);
 
 // X(member, result, arguments): cxil_<member>. Results are 0 or a negative errno. First the two
 // without an object argument.
@@ -229,21 +219,7 @@ static_assert(sizeof(ResourceUse) == 24 && offsetof(ResourceUse, in_use) == 8);
   X(pte_status, int, (Portal*, PortalStatus*))                                                   \
   X(pte_transition_sm, int, (Portal*, unsigned))
 
-// Not called by the driver.
-#define PLNET_LIBCXI_FURTHER(X)                                    \
-  X(get_svc_list, int, (Device*, ServiceList**))                   \
-  X(free_svc_list, void, (ServiceList*))                           \
-  X(get_svc, int, (Device*, unsigned, Service*))                   \
-  X(get_svc_rsrc_use, int, (Device*, unsigned, ResourceUse*))      \
-  X(alloc_wait_obj, int, (Lni*, WaitObject**))                     \
-  X(destroy_wait_obj, int, (WaitObject*))                          \
-  X(get_wait_obj_fd, int, (WaitObject*))                           \
-  X(clear_wait_obj, void, (WaitObject*))                           \
-  X(evtq_resize, int, (EventQueue*, void*, std::size_t, Mapping*)) \
-  X(evtq_resize_complete, int, (EventQueue*))                      \
-  X(update_md, int, (Mapping*, void*, std::size_t, std::uint32_t))
-
-// The functions that the driver calls.
+// Those that the driver calls.
 struct Functions {
 // NOLINTBEGIN(bugprone-macro-parentheses): declarators take none
 #define PLNET_X(name, result, arguments) result(*name) arguments = nullptr;

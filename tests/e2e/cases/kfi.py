@@ -255,7 +255,7 @@ def case_what_lies_under_a_network_is_shown(site):
 
 
 def case_the_vendors_library_is_asked_for_its_devices(site):
-    library = site.program("libplnet_cxi_soft.so")
+    library = site.program("libcxi.so.1")
     text = KFI_NET + plan() + f"    kfi: {{library: {library}, interfaces: [{{name: cxi0}}]}}\n"
     node = site.node("--config", site.write("libcxi.yaml", text), "--idle", "sleep")
     shown = node.json("cassini", "show")["cassini"][0]

@@ -73,6 +73,7 @@ libcxi::DeviceInfo Allocations::info_of(unsigned id) const {
   info.event_queues = narrow(limits.event_queues);
   info.counters = narrow(limits.counters);
   info.address_contexts = narrow(limits.address_contexts);
+  info.triggered_entries = narrow(limits.triggered);
   info.list_entries = narrow(limits.list_entries);
   info.link_mtu = kLinkMtu;
   info.link_speed = kLinkMbps;
@@ -80,6 +81,7 @@ libcxi::DeviceInfo Allocations::info_of(unsigned id) const {
   info.pct_eq = tables.retry_handler ? kRetryHandlerEq : 0;
   info.version = nic.version() << libcxi::kGenerationShift | kStepping;
   put_text(info.description, "software Cassini");
+  info.system_type = nic.version();
   return info;
 }
 
@@ -97,7 +99,7 @@ int Allocations::get_device_list(libcxi::DeviceList** list) {
 int Allocations::open_device(std::uint32_t id, libcxi::Device** device) {
   if (device == nullptr) return -EINVAL;
   const Gate::Held held(gate_);
-  if (id >= devices_.size()) return -ENODEV;
+  if (id >= devices_.size()) return -ENOENT;
   auto made = std::make_unique<DeviceObject>(*this, *devices_[id], id);
   made->info = info_of(id);
   *device = made.get();

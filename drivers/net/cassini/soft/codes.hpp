@@ -92,6 +92,7 @@ enum class ReturnCode : std::uint8_t {
   kInvalidAc = 33,
   kPagePermError = 34,
   kNoTranslation = 36,
+  kPageRequestError = 37,
   kIllegalOp = 46,
   kInvalidEndpoint = 47,
   kCmdAlignError = 49,
@@ -126,6 +127,7 @@ inline constexpr std::size_t kWindow64 = 0x400, kWindow128Aligned = 0x800, kWind
 
 // Bits of the EQ attribute flags that the model knows.
 enum EqFlags : std::uint64_t {
+  kEqPassthrough = 1U << 1,
   kEqInitLong = 1U << 2,
   kEqTargetLong = 1U << 3,
   kEqDropStatusDisable = 1U << 4,

@@ -89,14 +89,15 @@ bool has_reserved_bits(const CommandView& command) {
 }  // namespace
 
 void CommandQueue::PageDelete::operator()(std::byte* memory) const {
-  ::operator delete[](memory, std::align_val_t{kPageBytes});
+  if (!is_borrowed) ::operator delete[](memory, std::align_val_t{kPageBytes});
 }
 
-CommandQueue::Pages CommandQueue::pages(std::size_t bytes) {
+CommandQueue::Pages CommandQueue::pages(std::size_t bytes, std::byte* borrowed) {
+  if (borrowed != nullptr) return Pages(borrowed, PageDelete{.is_borrowed = true});
   auto* const memory =
       static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{kPageBytes}));
   std::memset(memory, 0, bytes);
-  return Pages(memory);
+  return Pages(memory, PageDelete{});
 }
 
 CommandQueue::CommandQueue(const Setup& asked, NicStats& stats)
@@ -104,7 +105,7 @@ CommandQueue::CommandQueue(const Setup& asked, NicStats& stats)
       stats_(stats),
       slots_(asked.slots),
       units_(asked.slots * 2),
-      ring_(pages(std::size_t{asked.slots} * kSlotBytes)),
+      ring_(pages(std::size_t{asked.slots} * kSlotBytes, asked.memory)),
       launch_(pages(kLaunchPageBytes)) {
   PLNET_CHECK(slots_ % (kPageBytes / kSlotBytes) == 0 && slots_ <= kQueueSlotsMax,
               "a ring is whole pages");

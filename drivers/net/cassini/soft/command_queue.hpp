@@ -38,6 +38,7 @@ class CommandQueue {
     unsigned group = 0;
     unsigned lcid = 0;
     unsigned error_eq = 0;
+    std::byte* memory = nullptr;  // of the process; null: the queue has its own
     std::uint32_t generation = 0;
   };
   CommandQueue(const Setup& setup, NicStats& stats);
@@ -81,10 +82,11 @@ class CommandQueue {
   void write_status();
 
   struct PageDelete {
+    bool is_borrowed = false;
     void operator()(std::byte* memory) const;
   };
   using Pages = std::unique_ptr<std::byte[], PageDelete>;
-  static Pages pages(std::size_t bytes);
+  static Pages pages(std::size_t bytes, std::byte* borrowed = nullptr);
 
   NicStats& stats_;
   unsigned slots_;

@@ -184,8 +184,7 @@ void EventQueue::write_status(std::uint64_t now_ns, unsigned threshold, bool cro
 
 bool EventQueue::adjust_reserved(int slots) {
   const auto wanted = static_cast<std::int64_t>(reserved_) + slots;
-  if (wanted < 0 || wanted > kReservedFlowControlMax || wanted > slots_ - kReservedEventSlots)
-    return false;
+  if (wanted < 0 || wanted > kReservedFlowControlMax || wanted >= slots_) return false;
   reserved_ = static_cast<unsigned>(wanted);
   return true;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/cassini/soft/initiator.hpp"
 
-#include <atomic>
 #include <cstring>
 
 #include "drivers/net/cassini/soft/layout_command.hpp"
@@ -103,8 +102,10 @@ Initiator::Result Initiator::immediate(CommandQueue& queue, const CommandView& c
   const std::byte* state = queue.sticky.command;
   const bool put = opcode == DmaOpcode::kPut;
   const bool restricted = State::Restricted::get(state) != 0;
-  // A PUT without match bits needs a restricted state, a message an unrestricted one.
-  if (!queue.sticky.set || put != restricted) return {Done::kBad, ReturnCode::kCmdInvalidArg};
+  // A message needs a state that says unrestricted. A PUT without match bits goes with either state,
+  // but only restricted ones are what our driver means.
+  if (!queue.sticky.set || (restricted && !put) || (tables_.strict && put != restricted))
+    return {Done::kBad, ReturnCode::kCmdInvalidArg};
   const unsigned header = put ? 16 : 32;
   Message message;
   message.restricted = restricted;
@@ -148,34 +149,23 @@ Initiator::Result Initiator::start(CommandQueue& queue, const Message& prepared,
 
 Initiator::Result Initiator::counting(const CommandView& command, unsigned group) {
   using Ct = layout::Counting;
-  const auto number = static_cast<unsigned>(Ct::Ct::get(command.at));
-  if (number == 0 || number >= tables_.counters.size() || !tables_.counters[number].allocated ||
-      tables_.counters[number].group != group)
+  CountingEvent* const counter = tables_.counter(static_cast<unsigned>(Ct::Ct::get(command.at)));
+  if (counter == nullptr || counter->group != group)
     return {Done::kBad, ReturnCode::kCmdInvalidArg};
-  CountingEvent& counter = tables_.counters[number];
-  constexpr std::uint64_t kSuccessMax = (std::uint64_t{1} << 48) - 1;
   switch (static_cast<CtOpcode>(command.opcode)) {
     case CtOpcode::kSet:
-      if (Ct::SetCtSuccess::get(command.at) != 0) counter.success = Ct::CtSuccess::get(command.at);
-      if (Ct::SetCtFailure::get(command.at) != 0) counter.failure = Ct::CtFailure::get(command.at);
+      if (Ct::SetCtSuccess::get(command.at) != 0) counter->success = Ct::CtSuccess::get(command.at);
+      if (Ct::SetCtFailure::get(command.at) != 0) counter->failure = Ct::CtFailure::get(command.at);
       break;
-    case CtOpcode::kInc:
-      counter.success = (counter.success + Ct::CtSuccess::get(command.at)) & kSuccessMax;
-      counter.failure = (counter.failure + Ct::CtFailure::get(command.at)) & 0x7f;
-      break;
-    case CtOpcode::kGet: {
-      if (counter.writeback == nullptr) break;
-      std::byte block[8]{};
-      layout::CtWriteback::Success::set(block, counter.success);
-      layout::CtWriteback::Failure::set(block, counter.failure);
-      layout::CtWriteback::Writeback::set(block, 1);
-      std::uint64_t word = 0;
-      std::memcpy(&word, block, sizeof word);
-      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(counter.writeback))
-          .store(word, std::memory_order_release);
+    case CtOpcode::kInc: {
+      const std::uint64_t failures = Ct::CtFailure::get(command.at);
+      counter->success =
+          (counter->success + Ct::CtSuccess::get(command.at)) & CountingEvent::kSuccessMax;
+      if (failures != 0) Tables::add_failures(*counter, failures);
       break;
     }
-    default:  // CANCEL: there is nothing to cancel, since nothing can be triggered
+    case CtOpcode::kGet: counter->write_back(); break;
+    default:  // CANCEL: nothing can be triggered here
       break;
   }
   return {};

@@ -3,7 +3,7 @@
 // the vendor's.
 #pragma once
 
-#include "drivers/net/cassini/libcxi_abi.hpp"
+#include "drivers/net/cassini/soft/libcxi_further.hpp"
 
 #ifdef PLNET_CXI_SHARED
 #define PLNET_CXI_FUNCTION extern "C" __attribute__((visibility("default")))

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <span>
 
-#include "drivers/net/cassini/libcxi_abi.hpp"
 #include "drivers/net/cassini/soft/allocations.hpp"
 #include "drivers/net/cassini/soft/event_queue.hpp"
+#include "drivers/net/cassini/soft/libcxi_further.hpp"
 
 namespace plnet::cassini::soft {
 
@@ -23,13 +24,18 @@ struct Object : Shown, Allocation {
 };
 using LniObject = Object<libcxi::Lni, &Nic::drop_group>;
 using DomainObject = Object<libcxi::Domain, &Nic::drop_domain>;
-using MappingObject = Object<libcxi::Mapping, &Nic::unmap>;
 using CommandQueueObject = Object<libcxi::CommandQueue, &Nic::drop_command_queue>;
 using PortalObject = Object<libcxi::Portal, &Nic::drop_portal>;
+using CounterObject = Object<libcxi::CountingEvent, &Nic::drop_counter>;
 
 struct DeviceObject final : libcxi::Device, Allocation {
   using Allocation::Allocation;
   [[nodiscard]] Made<void> release() override { return {}; }
+};
+
+struct MappingObject final : Object<libcxi::Mapping, &Nic::unmap> {
+  using Object::Object;
+  std::uint32_t flags = 0;
 };
 
 struct ProfileObject final : libcxi::Profile, Allocation {
@@ -44,10 +50,12 @@ struct PortalMapObject final : libcxi::PortalMap, Allocation {
   [[nodiscard]] Made<void> release() override { return nic.unmap_portal(key, index); }
 };
 
-// Readable while there is an event that clear() has not seen.
+// Its descriptor signals POLLPRI while there is something that clear() has not seen, as the
+// kernel's does (an attribute of sysfs).
 struct WaitObject final : libcxi::WaitObject, Waker {
-  int fd = -1;
-  unsigned queues = 0;  // that use it
+  int fd = -1;          // the process polls this one
+  int other = -1;       // urgent bytes come from here
+  unsigned queues = 0;  // that tell it
   std::atomic<bool> told{false};
   void wake() override;
   void clear();
@@ -56,7 +64,8 @@ struct WaitObject final : libcxi::WaitObject, Waker {
 struct EventQueueObject final : Object<libcxi::EventQueue, &Nic::drop_event_queue> {
   using Object::Object;
   std::array<WaitObject*, 2> waits{};
-  std::span<std::byte> next;  // during a resize
+  std::span<std::byte> next;  // while it is being resized
+  std::uint64_t flags = 0;
   [[nodiscard]] Made<void> release() override {
     auto gone = Object::release();
     for (WaitObject* const one : waits)
@@ -70,7 +79,16 @@ template <class Behind, class Shown>
   return static_cast<Behind&>(*shown);
 }
 
-// Many of libcxi's numbers have 16 bits.
+template <class Behind, class Shown>
+[[nodiscard]] int destroy(Shown* shown) {
+  return shown == nullptr ? -EINVAL : behind<Behind>(shown).destroy();
+}
+
+[[nodiscard]] inline int result_of(const Made<void>& done) {
+  return done ? 0 : -done.error();
+}
+
+// Many of libcxi's numbers are of 16 bits.
 inline std::uint16_t narrow(unsigned value) {
   return static_cast<std::uint16_t>(std::min(value, 0xffffU));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libcxi's wait objects, each an eventfd.
+// libcxi's wait objects: a pair of sockets each, since urgent data is what POLLPRI tells of.
 #include <cerrno>
 #include <memory>
 
-#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "drivers/net/cassini/soft/libcxi_functions.hpp"
@@ -12,20 +12,20 @@
 namespace plnet::cassini {
 
 void soft::WaitObject::wake() {
-  // one write for all events until clear()
-  if (told.exchange(true, std::memory_order_acq_rel)) return;
-  constexpr std::uint64_t kOne = 1;
-  (void)!write(fd, &kOne, sizeof kOne);
+  if (told.exchange(true, std::memory_order_acq_rel)) return;  // one call for all until clear()
+  constexpr char kByte = 0;
+  (void)!send(other, &kByte, sizeof kByte, MSG_OOB | MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-// In this order: an event between the two operations needs no write, because the caller looks at
-// the queues afterwards. In the other order a write between the two would be read away with `told`
-// still set, and no later event would wake the reader. An exchange, not a store: a store may become
-// visible only after the caller has looked at the queues, and an event in between would wake
-// nobody.
+// In this order: a caller looks at the queues after it has cleared, so what is told between the two
+// steps needs no signal. The other way round a signal between them would be read away while `told`
+// stays set, and no later event would wake the caller. An exchange, not a store: a store may become
+// visible only after the look at the queues, and an event between them would wake nobody.
 void soft::WaitObject::clear() {
-  std::uint64_t count = 0;
-  (void)!read(fd, &count, sizeof count);
+  char bytes[8];
+  (void)!recv(fd, bytes, 1, MSG_OOB | MSG_DONTWAIT);
+  while (recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
+  }
   (void)told.exchange(false, std::memory_order_acq_rel);
 }
 
@@ -34,8 +34,10 @@ namespace libcxi {
 int cxil_alloc_wait_obj(Lni* lni, WaitObject** wait) {
   if (lni == nullptr || wait == nullptr) return -EINVAL;
   auto made = std::make_unique<soft::WaitObject>();
-  made->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (made->fd < 0) return -errno;
+  int ends[2]{-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) return -errno;
+  made->fd = ends[0];
+  made->other = ends[1];
   *wait = made.release();
   return 0;
 }
@@ -45,6 +47,7 @@ int cxil_destroy_wait_obj(WaitObject* wait) {
   auto* const object = static_cast<soft::WaitObject*>(wait);
   if (object->queues > 0) return -EBUSY;
   (void)close(object->fd);
+  (void)close(object->other);
   delete object;
   return 0;
 }

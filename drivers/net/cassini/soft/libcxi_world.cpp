@@ -27,8 +27,11 @@ constexpr std::size_t kConfigMax = 65536;
 std::vector<Nic*> make_nics(Fabric& fabric, const SoftConfig& config) {
   std::vector<Nic*> nics;
   nics.reserve(config.addresses.size());
-  for (const NicAddress address : config.addresses)
-    nics.push_back(&fabric.add({.address = address}));
+  for (const NicAddress address : config.addresses) {
+    nics.push_back(&fabric.add({.address = address,
+                                .services = {Service{.id = kDefaultService, .vnis = config.vnis}},
+                                .strict = config.strict}));
+  }
   return nics;
 }
 
@@ -44,7 +47,6 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   [[nodiscard]] Allocations& allocations() { return allocations_; }
-  [[nodiscard]] std::uint64_t now_ns() const { return now_ns_.load(std::memory_order_acquire); }
 
  private:
   void run() {
@@ -52,14 +54,12 @@ class World {
       if (fabric_.step(now) == 0) std::this_thread::yield();
       if (fabric_.now_ns() != now) continue;  // another thread allocates: no step was made
       now += kNsPerStep;
-      now_ns_.store(now, std::memory_order_release);
     }
   }
 
   Fabric fabric_;
   Allocations allocations_;
   std::atomic<bool> stop_{false};
-  std::atomic<std::uint64_t> now_ns_{0};
   std::thread thread_;
 };
 
@@ -85,7 +85,7 @@ std::expected<SoftConfig, std::string> read_config() {
 std::unique_ptr<World> make_world() {
   const auto config = read_config();
   if (config) return std::make_unique<World>(*config);
-  (void)std::fprintf(stderr, "libplnet_cxi_soft: %s\n", config.error().c_str());
+  (void)std::fprintf(stderr, "libcxi: %s\n", config.error().c_str());
   return nullptr;
 }
 
@@ -108,12 +108,6 @@ int cxil_get_device_list(DeviceList** list) {
 int cxil_open_device(std::uint32_t id, Device** device) {
   soft::World* const world = soft::world();
   return world == nullptr ? -EINVAL : world->allocations().open_device(id, device);
-}
-
-// Not part of libcxi, for tests: stands still while the thread does.
-PLNET_CXI_FUNCTION std::uint64_t plnet_cxi_soft_now_ns() {
-  const soft::World* const world = soft::world();
-  return world == nullptr ? 0 : world->now_ns();
 }
 
 }  // namespace plnet::cassini::libcxi

@@ -99,6 +99,7 @@ struct PortalTable {
   bool allocated = false;
   bool matching = false, event_match = false, flow_control = false, use_long_event = false;
   bool clear_remote_offset = false, hybrid = false;
+  bool space_check = false;  // what does not fit is refused, not truncated
   PortalState state = PortalState::kReset;
   std::uint16_t group = 0;
   std::uint16_t service = 0;  // row of the service that provides its list entries

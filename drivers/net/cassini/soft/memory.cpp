@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "drivers/net/cassini/soft/process_memory.hpp"
 #include "lib/base/check.hpp"
 
 namespace plnet::cassini::soft {
@@ -13,10 +14,15 @@ constexpr std::uint64_t kGuardBytes = 16 * kPageBytes;
 constexpr std::uint64_t kLowestIova = std::uint64_t{1} << 40;
 constexpr std::uint64_t kHighestIova = kIovaLimit / 2;
 
+bool is_there(const std::byte* memory, std::uint64_t length, Access access) {
+  const MemorySeen seen = look_at_memory(memory, length);
+  return seen.whole && (access == Access::kRead ? seen.readable : seen.writable);
+}
+
 }  // namespace
 
-AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length, bool read,
-                                      bool write) {
+AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length,
+                                      const MapRequest& request) {
   const auto lac = static_cast<unsigned>(random_.below(kAddressContextsPerGroup));
   std::vector<Piece>& pieces = contexts_[lac];
   const auto page_offset = reinterpret_cast<std::uintptr_t>(memory) % kPageBytes;
@@ -29,9 +35,9 @@ AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length, boo
                         std::prev(next)->iova + std::prev(next)->length + kGuardBytes <= base;
     const bool after = next == pieces.end() || base + room + kGuardBytes <= next->iova;
     if (!before || !after) continue;
-    const unsigned allowed = (read ? static_cast<unsigned>(Access::kRead) : 0U) |
-                             (write ? static_cast<unsigned>(Access::kWrite) : 0U);
-    pieces.insert(next, {base + page_offset, length, memory, allowed});
+    const unsigned allowed = (request.read ? static_cast<unsigned>(Access::kRead) : 0U) |
+                             (request.write ? static_cast<unsigned>(Access::kWrite) : 0U);
+    pieces.insert(next, {base + page_offset, length, memory, allowed, request.on_demand});
     return {lac, base + page_offset};
   }
 }
@@ -41,14 +47,6 @@ void AddressSpace::remove(unsigned lac, std::uint64_t iova) {
   const auto at = std::ranges::find(pieces, iova, &Piece::iova);
   PLNET_CHECK(at != pieces.end(), "an unmapped range was mapped");
   pieces.erase(at);
-}
-
-void AddressSpace::replace(unsigned lac, std::uint64_t iova, std::byte* memory,
-                           std::size_t length) {
-  const auto at = std::ranges::find(contexts_[lac], iova, &Piece::iova);
-  PLNET_CHECK(at != contexts_[lac].end(), "a replaced range was mapped");
-  at->memory = memory;
-  at->length = length;
 }
 
 unsigned AddressSpace::contexts() const {
@@ -68,6 +66,8 @@ Translated AddressSpace::search(unsigned lac, std::uint64_t iova, std::uint64_t 
     return {nullptr, ReturnCode::kNoTranslation};
   if ((piece.allowed & static_cast<unsigned>(access)) == 0)
     return {nullptr, ReturnCode::kPagePermError};
+  if (piece.on_demand && !is_there(piece.memory + offset, length, access))
+    return {nullptr, ReturnCode::kPageRequestError};
   last_[lac % kAddressContextsPerGroup] = static_cast<std::size_t>(&piece - pieces.data());
   return {piece.memory + offset, ReturnCode::kOk};
 }

@@ -20,6 +20,13 @@ struct Translated {
   ReturnCode code = ReturnCode::kOk;
 };
 
+struct MapRequest {
+  bool read = false;
+  bool write = false;
+  // Nothing is pinned: pages may be missing until the device needs them.
+  bool on_demand = false;
+};
+
 class AddressSpace {
  public:
   explicit AddressSpace(Random random) : random_(random) {}
@@ -29,11 +36,9 @@ class AddressSpace {
     unsigned lac = 0;
     std::uint64_t iova = 0;
   };
-  [[nodiscard]] Place add(std::byte* memory, std::size_t length, bool read, bool write);
+  [[nodiscard]] Place add(std::byte* memory, std::size_t length, const MapRequest& request);
   void remove(unsigned lac, std::uint64_t iova);
-  // Puts other memory behind the same device addresses.
-  void replace(unsigned lac, std::uint64_t iova, std::byte* memory, std::size_t length);
-  // Contexts with a mapping.
+  // Contexts that have a mapping.
   [[nodiscard]] unsigned contexts() const;
   [[nodiscard]] bool has(unsigned lac) const {
     return lac < kAddressContextsPerGroup && !contexts_[lac].empty();
@@ -54,12 +59,13 @@ class AddressSpace {
     std::uint64_t iova = 0;
     std::uint64_t length = 0;
     std::byte* memory = nullptr;
-    unsigned allowed = 0;  // mask of Access
+    unsigned allowed = 0;  // of Access
+    bool on_demand = false;
   };
   static bool holds(const Piece& piece, std::uint64_t iova, std::uint64_t length, Access access) {
     const std::uint64_t offset = iova - piece.iova;
     return iova >= piece.iova && offset <= piece.length && length <= piece.length - offset &&
-           (piece.allowed & static_cast<unsigned>(access)) != 0;
+           (piece.allowed & static_cast<unsigned>(access)) != 0 && !piece.on_demand;
   }
   [[nodiscard]] Translated search(unsigned lac, std::uint64_t iova, std::uint64_t length,
                                   Access access) const;

@@ -15,12 +15,12 @@ Nic::Nic(const NicOptions& options)
     : tables_(options.limits, options.address, options.freedom, options.services),
       portals_(tables_),
       initiator_(tables_),
-      services_(options.services),
+      services_(tables_.limits, tables_.resources, options.services),
       version_(options.version),
       queues_(kFirstTargetQueue + options.limits.target_queues),
       eq_home_(options.limits.event_queues) {
   tables_.min_free_shift = options.min_free_shift;
-  tables_.strict_index = options.strict_index;
+  tables_.strict = options.strict;
 }
 
 void Nic::attach(Transport* transport, Carrier* carrier) {
@@ -34,6 +34,7 @@ unsigned Nic::step(std::uint64_t now_ns) {
   if (freedom.torn_event > 0) settle_events();
   if (freedom.command_pause > 0 && tables_.random.chance(freedom.command_pause)) return 0;
   Random* const rejecting = freedom.low_latency_rejected > 0 ? &tables_.random : nullptr;
+  if (!doorbells_.empty()) poll_doorbells();
   unsigned done = 0;
   const std::size_t count = active_.size();
   std::size_t at = first_ < count ? first_ : 0;
@@ -60,7 +61,10 @@ unsigned Nic::run(CommandQueue& queue, bool& waits) {
     ++done;
   }
   queue.publish(true);
-  if (done > 0) tables_.stats.add(NicStats::Id::kCommands, done);
+  if (done > 0) {
+    tables_.stats.add(NicStats::Id::kCommands, done);
+    if (!queue.setup.transmit) tables_.stats.add(NicStats::Id::kTargetCommands, done);
+  }
   return done;
 }
 

@@ -5,24 +5,18 @@
 #pragma once
 
 #include <cstdint>
-#include <expected>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "drivers/net/cassini/soft/command_queue.hpp"
 #include "drivers/net/cassini/soft/initiator.hpp"
+#include "drivers/net/cassini/soft/made.hpp"
 #include "drivers/net/cassini/soft/portals.hpp"
+#include "drivers/net/cassini/soft/services.hpp"
 #include "drivers/net/cassini/soft/tables.hpp"
 
 namespace plnet::cassini::soft {
-
-// The object, or a positive errno.
-template <class T>
-using Made = std::expected<T, int>;
-inline std::unexpected<int> no(int error) {
-  return std::unexpected(error);
-}
 
 struct NicOptions {
   NicAddress address = 0;
@@ -31,7 +25,7 @@ struct NicOptions {
   std::vector<Service> services{Service{.id = kDefaultService, .vnis = {}}};
   unsigned version = 2;
   unsigned min_free_shift = 0;
-  bool strict_index = true;
+  bool strict = true;  // see Tables
 };
 
 struct MappingEntry {
@@ -45,13 +39,23 @@ struct MappingEntry {
   std::uint32_t flags = 0;
 };
 
+// Which LCIDs a profile may have: triggered commands use number 0.
+enum class ProfileKind : std::uint8_t { kTriggered, kNotTriggered, kAny };
+
+struct ProfileRequest {
+  unsigned type = 0;  // of traffic class
+  ProfileKind kind = ProfileKind::kAny;
+  Caller caller;
+};
+
 struct QueueRequest {
   unsigned slots = 0;
   bool transmit = false;
   bool triggered = false;
   unsigned lcid = 0;
   unsigned update_policy = 0;
-  unsigned error_eq = 0;  // 0: none
+  unsigned error_eq = 0;        // 0: none
+  std::byte* memory = nullptr;  // of the process; null: the NIC's own
 };
 
 struct PortalRequest {
@@ -61,6 +65,7 @@ struct PortalRequest {
   bool use_long_event = false;
   bool clear_remote_offset = false;
   bool hybrid = false;  // en_sw_hw_st_chng
+  bool space_check = false;
 };
 
 class Nic {
@@ -69,23 +74,35 @@ class Nic {
   Nic(const Nic&) = delete;
   Nic& operator=(const Nic&) = delete;
 
-  // Objects have small numbers: those in commands, or rows of a table.
-  [[nodiscard]] Made<unsigned> make_group(unsigned service);
+  // Objects are named by small numbers: those that commands carry, or rows of a table.
+  [[nodiscard]] Made<unsigned> make_group(unsigned service, const Caller& caller = {});
   [[nodiscard]] Made<void> drop_group(unsigned group);
-  [[nodiscard]] Made<unsigned> make_profile(unsigned group, unsigned vni, unsigned traffic_class);
+  [[nodiscard]] Made<unsigned> make_profile(unsigned group, unsigned vni, unsigned traffic_class,
+                                            const ProfileRequest& request = {});
   [[nodiscard]] Made<void> drop_profile(unsigned group, unsigned lcid);
+  // Another VNI for a profile that nobody shares.
+  [[nodiscard]] Made<void> change_profile(unsigned group, unsigned lcid, unsigned vni);
   struct DomainId {
     std::uint32_t key = 0;  // VNI and PID
     unsigned pid = 0;
   };
-  [[nodiscard]] Made<DomainId> make_domain(unsigned group, unsigned vni, unsigned pid);
+  [[nodiscard]] Made<DomainId> make_domain(unsigned group, unsigned vni, unsigned pid,
+                                           const Caller& caller = {});
+  // So many PIDs in a row that no other group may use. The first one; a domain that goes gives its
+  // PID back, and so does the end of the group.
+  [[nodiscard]] Made<unsigned> reserve_pids(unsigned group, unsigned vni, unsigned pid,
+                                            unsigned count);
   [[nodiscard]] Made<void> drop_domain(std::uint32_t key);
+  [[nodiscard]] Made<unsigned> map(unsigned group, void* va, std::size_t length,
+                                   const MapRequest& request);
   [[nodiscard]] Made<unsigned> map(unsigned group, void* va, std::size_t length, bool read,
-                                   bool write);
+                                   bool write) {
+    return map(group, va, length, {.read = read, .write = write});
+  }
   [[nodiscard]] Made<void> unmap(unsigned mapping);
-  // Puts other memory, not larger, behind the same device addresses.
-  [[nodiscard]] Made<void> remap(unsigned mapping, void* va, std::size_t length);
   [[nodiscard]] const MappingEntry& mapping(unsigned number) const { return mappings_[number]; }
+  // kNoMapping: the memory is not translated.
+  static constexpr unsigned kNoMapping = ~0U;
   [[nodiscard]] Made<unsigned> make_event_queue(unsigned group, unsigned mapping,
                                                 const EventQueueSetup& setup);
   [[nodiscard]] Made<void> drop_event_queue(unsigned number);
@@ -96,6 +113,9 @@ class Nic {
   // Returns the number of reserved slots.
   [[nodiscard]] Made<unsigned> adjust_reserved(unsigned number, int slots);
   [[nodiscard]] EventQueue* event_queue(unsigned number) { return tables_.eq(number); }
+  // As the driver rounds: whole pages, a power of two of them (cass_cq.c: get_order()). Not more
+  // than kQueueSlotsMax.
+  [[nodiscard]] static unsigned slots_for(unsigned wanted);
   [[nodiscard]] Made<unsigned> make_command_queue(unsigned group, const QueueRequest& request);
   [[nodiscard]] Made<void> drop_command_queue(unsigned index);
   [[nodiscard]] CommandQueue* command_queue(unsigned index);
@@ -109,6 +129,7 @@ class Nic {
   [[nodiscard]] Made<unsigned> make_counter(unsigned group, void* writeback);
   [[nodiscard]] Made<void> drop_counter(unsigned number);
   [[nodiscard]] Made<void> set_writeback(unsigned number, void* writeback);
+  [[nodiscard]] CountingDoorbell* counter_doorbell(unsigned number);
 
   // The owner of operations under way to or from this NIC.
   class Carrier {
@@ -118,7 +139,8 @@ class Nic {
     virtual void cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) = 0;
   };
   void attach(Transport* transport, Carrier* carrier);
-  [[nodiscard]] std::span<const Service> services() const { return services_; }
+  [[nodiscard]] Services& services() { return services_; }
+  [[nodiscard]] const Services& services() const { return services_; }
   [[nodiscard]] const Resources& resources() const { return tables_.resources; }
 
   // Looks at each queue once and executes a bounded number of commands. Returns their number. If
@@ -143,18 +165,23 @@ class Nic {
   Initiator::Done run_one(CommandQueue& queue, const CommandView& command);
   void tell_failure(CommandQueue& queue);
   void settle_events();
+  void poll_doorbells();
+  [[nodiscard]] Made<const Service*> service_for(unsigned group, unsigned vni,
+                                                 const Caller& caller);
+  [[nodiscard]] bool pid_is_free(unsigned group, unsigned vni, unsigned pid) const;
   [[nodiscard]] Group* group_of(unsigned number) { return tables_.group(number); }
 
   Tables tables_;
   Portals portals_;
   Initiator initiator_;
   Carrier* carrier_ = nullptr;
-  std::vector<Service> services_;
+  Services services_;
   unsigned version_;
   std::vector<MappingEntry> mappings_;
   std::vector<std::unique_ptr<CommandQueue>> queues_;  // by hardware index
   std::vector<CommandQueue*> active_;
-  std::size_t first_ = 0;  // index in queues_ of the next turn
+  std::vector<unsigned> doorbells_;  // counting events that have one
+  std::size_t first_ = 0;            // of them: the one whose turn it is
   struct EqHome {
     unsigned mapping = 0;
     unsigned before = 0;  // the earlier mapping during a resize
@@ -167,6 +194,9 @@ class Nic {
   }
   void give(unsigned group, Resource what) {
     tables_.resources.give(group_of(group)->service_row, what);
+  }
+  void leave(unsigned mapping) {
+    if (mapping != kNoMapping) --mappings_[mapping].event_queues;
   }
   std::vector<EqHome> eq_home_;  // of each event queue
   std::uint32_t generation_ = 0;

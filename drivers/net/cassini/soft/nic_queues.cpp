@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocation of a NIC's queues and counters.
+// Queues that a NIC allocates.
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 
 #include "drivers/net/cassini/soft/nic.hpp"
 
 namespace plnet::cassini::soft {
+namespace {
+
+bool is_whole_pages(const std::byte* memory, std::size_t bytes) {
+  return memory != nullptr && bytes != 0 && bytes % kPageBytes == 0 && bytes >> 32 == 0 &&
+         reinterpret_cast<std::uintptr_t>(memory) % kPageBytes == 0;
+}
+
+}  // namespace
+
+unsigned Nic::slots_for(unsigned wanted) {
+  constexpr unsigned kSlotsPerPage = kPageBytes / kSlotBytes;
+  return std::bit_ceil(std::max(wanted, kSlotsPerPage));
+}
 
 bool Nic::queue_fits(unsigned group, unsigned mapping, const std::byte* memory,
                      std::size_t bytes) const {
+  if (mapping == kNoMapping) return is_whole_pages(memory, bytes);
   if (mapping >= mappings_.size() || !mappings_[mapping].used || mappings_[mapping].group != group)
     return false;
   const MappingEntry& home = mappings_[mapping];
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
   const auto begin = reinterpret_cast<std::uintptr_t>(home.va);
-  if (bytes == 0 || bytes % kPageBytes != 0 || bytes >> 32 != 0 || address % kPageBytes != 0)
-    return false;
+  if (!is_whole_pages(memory, bytes)) return false;
   return address >= begin && bytes <= home.length && address - begin <= home.length - bytes;
 }
 
@@ -33,7 +47,7 @@ Made<unsigned> Nic::make_event_queue(unsigned group, unsigned mapping,
   tables_.eqs[number] = std::make_unique<EventQueue>(setup, tables_.stats);
   tables_.eq_group[number] = static_cast<std::uint16_t>(group);
   eq_home_[number] = {.mapping = mapping};
-  ++mappings_[mapping].event_queues;
+  if (mapping != kNoMapping) ++mappings_[mapping].event_queues;
   ++owner->objects;
   return number;
 }
@@ -46,8 +60,8 @@ Made<void> Nic::drop_event_queue(unsigned number) {
       active_, [&](const CommandQueue* one) { return one->setup.error_eq == number; });
   if (portal || queue) return no(EBUSY);
   const EqHome& home = eq_home_[number];
-  --mappings_[home.mapping].event_queues;
-  if (home.resizing) --mappings_[home.before].event_queues;
+  leave(home.mapping);
+  if (home.resizing) leave(home.before);
   const unsigned group = tables_.eq_group[number];
   --group_of(group)->objects;
   give(group, Resource::kEventQueues);
@@ -61,18 +75,18 @@ Made<void> Nic::resize_event_queue(unsigned number, unsigned mapping, std::byte*
   if (eq == nullptr || !queue_fits(tables_.eq_group[number], mapping, memory, bytes))
     return no(EINVAL);
   EqHome& home = eq_home_[number];
-  if (home.resizing) return no(EBUSY);
-  // no room even for the EQ_SWITCH
-  if (!eq->resize(memory, bytes, tables_.now_ns)) return no(ENOSPC);
+  // With translation before and after, or without.
+  if (home.resizing || (home.mapping == kNoMapping) != (mapping == kNoMapping)) return no(EINVAL);
+  if (!eq->resize(memory, bytes, tables_.now_ns)) return no(ENOSPC);  // not even for the EQ_SWITCH
   home = {.mapping = mapping, .before = home.mapping, .resizing = true};
-  ++mappings_[mapping].event_queues;
+  if (mapping != kNoMapping) ++mappings_[mapping].event_queues;
   return {};
 }
 
 Made<void> Nic::complete_resize(unsigned number) {
   EventQueue* const eq = tables_.eq(number);
   if (eq == nullptr || !eq->resize_complete()) return no(EINVAL);
-  --mappings_[eq_home_[number].before].event_queues;
+  leave(eq_home_[number].before);
   eq_home_[number].resizing = false;
   return {};
 }
@@ -80,23 +94,25 @@ Made<void> Nic::complete_resize(unsigned number) {
 Made<unsigned> Nic::adjust_reserved(unsigned number, int slots) {
   EventQueue* const eq = tables_.eq(number);
   if (eq == nullptr) return no(EINVAL);
-  if (slots > static_cast<int>(kReservedFlowControlMax) ||
-      slots < -static_cast<int>(eq->slots_reserved()))
-    return no(EINVAL);
+  constexpr int kMax = kReservedFlowControlMax;
+  const auto reserved = static_cast<int>(eq->slots_reserved());
+  if (slots > kMax - reserved || slots < -reserved) return no(EINVAL);
   if (!eq->adjust_reserved(slots)) return no(ENOSPC);
   return eq->slots_reserved();
 }
 
 Made<unsigned> Nic::make_command_queue(unsigned group, const QueueRequest& request) {
   Group* const owner = group_of(group);
-  if (owner == nullptr || request.slots == 0 || request.slots > kQueueSlotsMax ||
+  if (request.slots > kQueueSlotsMax) return no(E2BIG);
+  if (owner == nullptr || reinterpret_cast<std::uintptr_t>(request.memory) % kPageBytes != 0 ||
       request.update_policy > static_cast<unsigned>(UpdatePolicy::kLowFreq))
     return no(EINVAL);
   if (request.error_eq != 0 &&
       (tables_.eq(request.error_eq) == nullptr || tables_.eq_group[request.error_eq] != group))
     return no(EINVAL);
   if (request.transmit &&
-      (request.lcid >= owner->profiles.size() || !owner->profiles[request.lcid].allocated))
+      (request.lcid >= owner->profiles.size() || !owner->profiles[request.lcid].allocated ||
+       (request.triggered && request.lcid != 0)))
     return no(EINVAL);
   const unsigned first = request.transmit ? 0 : kFirstTargetQueue;
   const unsigned end = request.transmit
@@ -107,17 +123,16 @@ Made<unsigned> Nic::make_command_queue(unsigned group, const QueueRequest& reque
     ++index;
   const Resource kind = request.transmit ? Resource::kTransmitQueues : Resource::kTargetQueues;
   if (index >= end || !take(group, kind)) return no(ENOSPC);
-  constexpr unsigned kSlotsPerPage = kPageBytes / kSlotBytes;
-  const unsigned slots = (request.slots + kSlotsPerPage - 1) / kSlotsPerPage * kSlotsPerPage;
   auto queue = std::make_unique<CommandQueue>(
       CommandQueue::Setup{.index = index,
-                          .slots = slots,
+                          .slots = slots_for(request.slots),
                           .transmit = request.transmit,
                           .triggered = request.triggered,
                           .policy = static_cast<UpdatePolicy>(request.update_policy),
                           .group = group,
                           .lcid = request.lcid,
                           .error_eq = request.error_eq,
+                          .memory = request.memory,
                           .generation = ++generation_},
       tables_.stats);
   if (request.transmit) {
@@ -147,37 +162,6 @@ Made<void> Nic::drop_command_queue(unsigned index) {
        queue->setup.transmit ? Resource::kTransmitQueues : Resource::kTargetQueues);
   std::erase(active_, queue);
   queues_[index].reset();
-  return {};
-}
-
-Made<unsigned> Nic::make_counter(unsigned group, void* writeback) {
-  Group* const owner = group_of(group);
-  if (owner == nullptr || reinterpret_cast<std::uintptr_t>(writeback) % 8 != 0) return no(EINVAL);
-  unsigned number = 1;
-  while (number < tables_.counters.size() && tables_.counters[number].allocated)
-    ++number;
-  if (number >= tables_.counters.size() || !take(group, Resource::kCounters)) return no(ENOSPC);
-  tables_.counters[number] = {.allocated = true,
-                              .group = static_cast<std::uint16_t>(group),
-                              .writeback = static_cast<std::byte*>(writeback)};
-  ++owner->objects;
-  return number;
-}
-
-Made<void> Nic::drop_counter(unsigned number) {
-  if (number == 0 || number >= tables_.counters.size() || !tables_.counters[number].allocated)
-    return no(EINVAL);
-  --group_of(tables_.counters[number].group)->objects;
-  give(tables_.counters[number].group, Resource::kCounters);
-  tables_.counters[number] = {};
-  return {};
-}
-
-Made<void> Nic::set_writeback(unsigned number, void* writeback) {
-  if (number == 0 || number >= tables_.counters.size() || !tables_.counters[number].allocated ||
-      reinterpret_cast<std::uintptr_t>(writeback) % 8 != 0)
-    return no(EINVAL);
-  tables_.counters[number].writeback = static_cast<std::byte*>(writeback);
   return {};
 }
 

@@ -56,9 +56,11 @@ Portals::Found Portals::walk(PortalTable& portal, ListKind list, const Message& 
     }
     const bool allowed = message.operation == Operation::kPut ? entry.op_put : entry.op_get;
     if (!allowed) return {at, list, ReturnCode::kOpViolation};
-    if (entry.no_truncate &&
-        message.length > room(entry, message, portal.clear_remote_offset).bytes)
+    if ((entry.no_truncate || portal.space_check) &&
+        message.length > room(entry, message, portal.clear_remote_offset).bytes) {
+      if (portal.space_check) return {at, list, ReturnCode::kNoSpace};
       continue;
+    }
     return {at, list, ReturnCode::kOk};
   }
   return {};
@@ -97,7 +99,7 @@ Delivery Portals::begin(const Message& message) {
   Delivery delivery;
   unsigned number = 0;
   ReturnCode code = find_portal(message, number);
-  if (code == ReturnCode::kOk && !message.restricted && tables_.strict_index &&
+  if (code == ReturnCode::kOk && !message.restricted && tables_.strict &&
       (message.operation == Operation::kGet) != (message.index >= kPidGranule / 2))
     code = ReturnCode::kInvalidEndpoint;
   if (code == ReturnCode::kOk) {

@@ -10,7 +10,7 @@
 
 namespace plnet::cassini::soft {
 
-inline constexpr unsigned kEveryBuffer = 0;  // no entry has this id
+inline constexpr unsigned kEveryBuffer = ~0U;  // no entry has this id
 
 class Portals {
  public:
@@ -33,6 +33,13 @@ class Portals {
     return delivery.portal == portal &&
            (buffer_id == kEveryBuffer ||
             (delivery.buffer_id == buffer_id && delivery.outcome.list == list));
+  }
+  // Where the messages lie that came without an entry of the priority list, the oldest first.
+  template <class Tell>
+  void for_each_header(unsigned portal, Tell tell) {
+    const EntryList& headers = tables_.portals[portal].list(ListKind::kUnexpected);
+    for (std::uint32_t at = headers.head; at != kNoEntry; at = tables_.pool[at].next)
+      tell(tables_.pool[at].start);
   }
   void software_managed(unsigned portal, StateChangeReason reason, bool nic_auto);
 

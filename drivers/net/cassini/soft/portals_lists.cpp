@@ -73,13 +73,15 @@ ReturnCode Portals::check_append(const std::byte* command, unsigned group) const
   const std::uint64_t start = Command::Start::get(command);
   const std::uint64_t length = Command::Length::get(command);
   const std::uint64_t ct = Command::Ct::get(command);
-  if (length == 0 || Command::BufferId::get(command) == 0) return ReturnCode::kCmdInvalidArg;
+  if (tables_.strict && (length == 0 || Command::BufferId::get(command) == 0))
+    return ReturnCode::kCmdInvalidArg;
   if (list_of(command) == ListKind::kUnexpected) return ReturnCode::kCmdInvalidArg;
   if (ct != 0 && (ct >= tables_.counters.size() || !tables_.counters[ct].allocated))
     return ReturnCode::kCmdInvalidArg;
   if (start + length > kIovaLimit) return ReturnCode::kAddrOutOfRange;
   const Group* const owner = tables_.group(group);
-  if (owner == nullptr || !owner->space.has(static_cast<unsigned>(Command::Lac::get(command))))
+  if (owner == nullptr) return ReturnCode::kInvalidAc;
+  if (length > 0 && !owner->space.has(static_cast<unsigned>(Command::Lac::get(command))))
     return ReturnCode::kInvalidAc;
   return ReturnCode::kOk;
 }

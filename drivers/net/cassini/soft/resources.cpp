@@ -23,6 +23,25 @@ Resources::Resources(const Limits& limits, std::span<const Service> services)
   }
 }
 
+bool Resources::add(unsigned row, const std::array<Share, kResources>& shares) {
+  for (unsigned i = 0; i < kResources; ++i)
+    if (shares[i].kept > total_[i] - claimed_[i]) return false;
+  if (row >= rows_.size()) rows_.resize(row + 1);
+  for (unsigned i = 0; i < kResources; ++i) {
+    rows_[row][i] = {.share = shares[i]};
+    claimed_[i] += shares[i].kept;
+  }
+  return true;
+}
+
+void Resources::remove(unsigned row) {
+  for (unsigned i = 0; i < kResources; ++i) {
+    PLNET_CHECK(rows_[row][i].used == 0, "a service that goes has nothing in use");
+    claimed_[i] -= rows_[row][i].share.kept;
+    rows_[row][i] = {};
+  }
+}
+
 bool Resources::take(unsigned row, Resource what) {
   Account& account = rows_[row][index(what)];
   if (account.used >= account.share.most) return false;

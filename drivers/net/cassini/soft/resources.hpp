@@ -10,38 +10,9 @@
 #include <vector>
 
 #include "drivers/net/cassini/soft/codes.hpp"
+#include "drivers/net/cassini/soft/service.hpp"
 
 namespace plnet::cassini::soft {
-
-// In the order of cxi_rsrc_type (shs-cxi-driver: cxi-abi.h).
-enum class Resource : std::uint8_t {
-  kPortals,
-  kTransmitQueues,
-  kTargetQueues,
-  kEventQueues,
-  kCounters,
-  kListEntries,
-  kTriggered,  // unused: there are no triggered operations here
-  kAddressContexts,
-};
-inline constexpr unsigned kResources = 8;
-
-struct Share {
-  unsigned most = ~0U;
-  unsigned kept = 0;
-};
-
-inline constexpr unsigned kTrafficClasses = 4;
-inline constexpr unsigned kAllTrafficClasses = (1U << kTrafficClasses) - 1;
-
-struct Service {
-  unsigned id = 0;
-  bool enabled = true;
-  std::vector<std::uint16_t> vnis;                // empty: any
-  unsigned traffic_classes = kAllTrafficClasses;  // one bit for each
-  std::array<Share, kResources> shares{};
-};
-inline constexpr unsigned kDefaultService = 1;
 
 class Resources {
  public:
@@ -49,13 +20,22 @@ class Resources {
   // hold.
   Resources(const Limits& limits, std::span<const Service> services);
 
-  // Services by their row in the given order.
+  // A service more, in a row that is free or the next one. False: less is left than it keeps.
+  [[nodiscard]] bool add(unsigned row, const std::array<Share, kResources>& shares);
+  // Nothing of it is in use.
+  void remove(unsigned row);
+
+  // Services by their row.
   [[nodiscard]] bool take(unsigned row, Resource what);
   void give(unsigned row, Resource what);
   [[nodiscard]] unsigned used(unsigned row, Resource what) const {
     return rows_[row][index(what)].used;
   }
   [[nodiscard]] unsigned used(Resource what) const;
+  // Neither in use nor kept for a service.
+  [[nodiscard]] unsigned unclaimed(Resource what) const {
+    return total_[index(what)] - claimed_[index(what)];
+  }
   [[nodiscard]] unsigned total(Resource what) const { return total_[index(what)]; }
   [[nodiscard]] Share share(unsigned row, Resource what) const {
     return rows_[row][index(what)].share;

@@ -33,11 +33,15 @@ struct Parser {
   std::optional<std::uint32_t> devices;
   std::map<std::uint32_t, NicAddress> addresses;
   bool joined = false;
+  std::vector<std::uint16_t> vnis;
+  std::optional<bool> strict;
 
   Line set(std::string_view name, std::string_view value) {
     constexpr std::string_view kAddress = "address.";
     if (name == "devices") return set_devices(value);
     if (name == "join") return set_join(value);
+    if (name == "vnis") return set_vnis(value);
+    if (name == "strict") return set_strict(value);
     if (name.starts_with(kAddress)) return set_address(name.substr(kAddress.size()), value);
     return std::unexpected("no such setting: " + std::string(name));
   }
@@ -57,6 +61,27 @@ struct Parser {
     return std::unexpected(
         "the devices can be joined in this process alone (join = process), not " +
         std::string(value));
+  }
+  Line set_vnis(std::string_view value) {
+    if (!vnis.empty()) return std::unexpected("vnis stands here a second time");
+    while (!value.empty()) {
+      const std::size_t end = std::min(value.find(' '), value.size());
+      const std::string_view word = value.substr(0, end);
+      value = trimmed(value.substr(end));
+      const auto vni = number_of(word);
+      if (!vni || *vni == 0 || *vni > UINT16_MAX || vnis.size() == Limits{}.service_vnis)
+        return std::unexpected("vnis are one to four numbers from 1 to 65535, not " +
+                               std::string(word));
+      vnis.push_back(static_cast<std::uint16_t>(*vni));
+    }
+    return {};
+  }
+  Line set_strict(std::string_view value) {
+    if (strict) return std::unexpected("strict stands here a second time");
+    if (value != "yes" && value != "no")
+      return std::unexpected("strict is yes or no, not " + std::string(value));
+    strict = value == "yes";
+    return {};
   }
   Line set_address(std::string_view device, std::string_view value) {
     const auto number = number_of(device);
@@ -93,6 +118,8 @@ std::expected<SoftConfig, std::string> parse_soft_config(std::string_view text) 
     if (!done) return std::unexpected("line " + std::to_string(number) + ": " + done.error());
   }
   SoftConfig config;
+  config.vnis = parser.vnis;
+  config.strict = parser.strict.value_or(false);
   if (parser.devices) config.addresses.resize(*parser.devices);
   const auto count = static_cast<std::uint32_t>(config.addresses.size());
   for (std::uint32_t i = 0; i < count; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The configuration of libplnet_cxi_soft.so, from a file of lines "name = value" (doc/cassini.md).
+// The devices of libcxi.so.1, from a file of lines "name = value" (see doc/cassini.md).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,9 @@ struct SoftConfig {
 
   // One device for each address, cxi0 first.
   std::vector<NicAddress> addresses{kFirstAddress, kFirstAddress + 1};
+  // Of the default service; empty: any.
+  std::vector<std::uint16_t> vnis;
+  bool strict = false;  // NicOptions
 };
 
 // The error names the line: "line 3: no such setting: device".

@@ -8,6 +8,7 @@ namespace plnet::cassini::soft {
 
 #define PLNET_CASSINI_SOFT_COUNTERS(X)                                                             \
   X(kCommands, "commands", "commands", kCount, "commands executed, NOOPs not counted")             \
+  X(kTargetCommands, "target_commands", "commands", kCount, "of them on target queues")            \
   X(kCommandFailures, "command_failures", "commands", kCount, "queues stopped by a bad command")   \
   X(kReservedBits, "reserved_set", "commands", kCount, "commands with reserved bits set")          \
   X(kLowLatency, "low_latency", "commands", kCount, "taken from a low-latency window")             \

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -25,7 +26,10 @@ struct ProfileEntry {
   bool allocated = false;
   std::uint16_t vni = 0;
   std::uint8_t traffic_class = 0;
-  unsigned queues = 0;  // queues that use it
+  std::uint8_t type = 0;
+  bool exclusive = false;
+  unsigned references = 0;  // allocations of the same VNI, class and type share it
+  unsigned queues = 0;      // that were made with it
 };
 
 // An LNI with its resource group.
@@ -45,12 +49,31 @@ struct DomainEntry {
   std::array<std::uint16_t, kPidGranule> portals{};  // 0: not mapped
 };
 
+// Memory that a process stores into, in place of the doorbells of a counting event.
+struct alignas(64) CountingDoorbell {
+  static constexpr std::uint64_t kNotRung = ~std::uint64_t{0};  // of the two that reset
+  struct alignas(64) Word {
+    std::uint64_t value = 0;
+  };
+  Word success, failure;
+  Word reset_success{kNotRung}, reset_failure{kNotRung};
+};
+static_assert(offsetof(CountingDoorbell, failure) == 64);
+static_assert(offsetof(CountingDoorbell, reset_success) == 128);
+static_assert(offsetof(CountingDoorbell, reset_failure) == 192);
+
 struct CountingEvent {
+  static constexpr std::uint64_t kSuccessMax = (std::uint64_t{1} << 48U) - 1;
+  static constexpr std::uint64_t kFailureMax = (1U << 7U) - 1;
+  // Shows the process both values, if it gave memory for them.
+  void write_back() const;
+
   bool allocated = false;
   std::uint16_t group = 0;
   std::uint64_t success = 0;
   std::uint64_t failure = 0;
   std::byte* writeback = nullptr;
+  std::unique_ptr<CountingDoorbell> doorbell;
 };
 
 // Freedom that the specification leaves to the device, drawn from a seed. All zero: the most
@@ -98,8 +121,10 @@ struct Tables {
   bool link_up = true;
   bool retry_handler = true;  // reported in the NIC's description
   unsigned min_free_shift = 0;
-  // Unrestricted PUTs must use the lower half of the portal indices, GETs the upper one.
-  bool strict_index = true;
+  // Refuse also what hardware lets pass, and what a process only does by mistake: mappings end with
+  // the last byte instead of the last page, unrestricted PUTs go to the lower half of the portal
+  // indices and GETs to the upper one.
+  bool strict = true;
 
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<std::unique_ptr<EventQueue>> eqs;  // 0 is none
@@ -107,6 +132,7 @@ struct Tables {
   std::vector<PortalTable> portals;
   std::vector<CountingEvent> counters;
   std::unordered_map<std::uint32_t, std::unique_ptr<DomainEntry>> domains;  // by VNI and PID
+  std::unordered_map<std::uint32_t, std::uint16_t> reserved_pids;  // by VNI and PID: the group
   EntryPool pool;
   Resources resources;
 
@@ -132,13 +158,23 @@ struct Tables {
     if (freedom.torn_event > 0) queue.set_tearing(random.chance(freedom.torn_event));
     queue.write(event, size, now_ns);
   }
+  [[nodiscard]] CountingEvent* counter(unsigned number) {
+    const bool there = number != 0 && number < counters.size() && counters[number].allocated;
+    return there ? &counters[number] : nullptr;
+  }
   void count(unsigned ct, bool ok, std::uint64_t amount) {
-    if (ct == 0 || ct >= counters.size() || !counters[ct].allocated) return;
+    CountingEvent* const one = counter(ct);
+    if (one == nullptr) return;
     if (ok) {
-      counters[ct].success += amount;
+      one->success = (one->success + amount) & CountingEvent::kSuccessMax;
     } else {
-      ++counters[ct].failure;
+      add_failures(*one, 1);
     }
+  }
+  // The device writes a failure back at once.
+  static void add_failures(CountingEvent& counter, std::uint64_t amount) {
+    counter.failure = (counter.failure + amount) & CountingEvent::kFailureMax;
+    counter.write_back();
   }
 };
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clock of the shared object, whose NICs have a thread of their own. Time advances when both
-// threads have had a turn. With its own clock the driver would time out whenever the NIC thread has
-// no CPU for a while; with the NICs' clock it would time out whenever it has none itself.
+// The clock of the shared object, whose NICs have a thread of their own: time passes when both
+// threads have had a turn. The driver on a clock of its own would give up whenever the NICs' thread
+// has no CPU for a while, and on theirs whenever it has none itself.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <ctime>
 #include <thread>
 
 #include <dlfcn.h>
 
+#include "drivers/net/cassini/soft/libcxi_further.hpp"
 #include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 
@@ -18,29 +19,44 @@ namespace plnet::cassini {
 class CommonClock {
  public:
   explicit CommonClock(const char* library) : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
-    PLNET_CHECK(library_ != nullptr, "it is there, or there would be no backend");
-    nics_now_ns_ = reinterpret_cast<NowNs*>(dlsym(library_, "plnet_cxi_soft_now_ns"));
-    PLNET_CHECK(nics_now_ns_ != nullptr, "a symbol of our own library");
+    PLNET_CHECK(library_ != nullptr, "a backend was loaded from it");
+    find(open_, "cxil_open_device");
+    find(close_, "cxil_close_device");
+    find(read_, "cxil_read_cntr");
+    PLNET_CHECK(open_(0, &device_) == 0, "device 0 is always there");
   }
-  ~CommonClock() { (void)dlclose(library_); }
+  ~CommonClock() {
+    close_(device_);
+    (void)dlclose(library_);
+  }
   CommonClock(const CommonClock&) = delete;
   CommonClock& operator=(const CommonClock&) = delete;
-  // Called once in each turn of the driver.
+  // Once a turn of the driver. The NICs' time is that of any of their counters.
   Instant turn() {
-    const std::uint64_t seen_ns = nics_now_ns_();
-    if (seen_ns == seen_ns_)
+    constexpr unsigned kAnyCounter = 992;
+    std::uint64_t value = 0;
+    timespec seen{};
+    (void)read_(device_, kAnyCounter, &value, &seen);
+    if (seen.tv_sec == seen_.tv_sec && seen.tv_nsec == seen_.tv_nsec)
       std::this_thread::yield();
     else
       now_ += std::chrono::microseconds(10);
-    seen_ns_ = seen_ns;
+    seen_ = seen;
     return now_;
   }
 
  private:
-  using NowNs = std::uint64_t();
+  template <class Function>
+  void find(Function*& function, const char* name) {
+    function = reinterpret_cast<Function*>(dlsym(library_, name));
+    PLNET_CHECK(function != nullptr, "a symbol of our own library");
+  }
   void* library_;
-  NowNs* nics_now_ns_;
-  std::uint64_t seen_ns_ = 0;
+  int (*open_)(std::uint32_t, libcxi::Device**) = nullptr;
+  void (*close_)(libcxi::Device*) = nullptr;
+  int (*read_)(libcxi::Device*, unsigned, std::uint64_t*, timespec*) = nullptr;
+  libcxi::Device* device_ = nullptr;
+  timespec seen_{};
   Instant now_{};
 };
 

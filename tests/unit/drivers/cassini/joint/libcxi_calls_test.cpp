@@ -1,84 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libcxi calls that the driver does not use, through the symbols of the shared object: services,
-// wait objects, growing event queues, moving mappings, and the file that lists the devices.
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
+// Results of libcxi's functions (libcxi.h, and the driver's error numbers): queues, portals,
+// mappings, and the file that says which devices there are.
 #include <filesystem>
 #include <fstream>
 
-#include <dlfcn.h>
-#include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/mman.h>
 
-#include "drivers/net/cassini/soft/libcxi_functions.hpp"
+#include "drivers/net/cassini/soft/service.hpp"
+#include "tests/unit/drivers/cassini/joint/libcxi_process.hpp"
 
 namespace plnet::cassini::libcxi::libcxi_calls_test {
 namespace {
 
-#define PLNET_CALL(library, name) (library).find<decltype(name)>(#name)
-
-constexpr std::uint32_t kPinReadWrite = kMapPin | kMapRead | kMapWrite;
-constexpr std::size_t kPage = 4096;
-
-class Library {
- public:
-  explicit Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    EXPECT_NE(handle_, nullptr) << path;
-  }
-  ~Library() {
-    if (handle_ != nullptr) (void)dlclose(handle_);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  template <class Function>
-  Function* find(const char* name) const {
-    auto* const function = reinterpret_cast<Function*>(dlsym(handle_, name));
-    EXPECT_NE(function, nullptr) << name;
-    return function;
-  }
-
- private:
-  void* handle_;
-};
-
-struct Pages {
-  explicit Pages(std::size_t bytes)
-      : at(static_cast<std::byte*>(std::aligned_alloc(kPage, bytes))) {
-    std::memset(at, 0, bytes);
-  }
-  ~Pages() { std::free(at); }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  std::byte* at;
-};
-
-struct LibcxiCalls : testing::Test {
-  LibcxiCalls() {
-    EXPECT_EQ(PLNET_CALL(library, cxil_open_device)(0U, &device), 0);
-    EXPECT_EQ(PLNET_CALL(library, cxil_alloc_lni)(device, &lni, 1U), 0);
-  }
-  ~LibcxiCalls() override {
-    EXPECT_EQ(PLNET_CALL(library, cxil_destroy_lni)(lni), 0);
-    PLNET_CALL(library, cxil_close_device)(device);
-  }
-  Mapping* map(std::byte* at, std::size_t bytes) {
-    Mapping* md = nullptr;
-    EXPECT_EQ(PLNET_CALL(library, cxil_map)(lni, at, bytes, kPinReadWrite, nullptr, &md), 0);
-    return md;
-  }
-  void unmap(Mapping* md, int expected = 0) {
-    EXPECT_EQ(PLNET_CALL(library, cxil_unmap)(md), expected);
-  }
-  int make_queue(Mapping* md, const EventQueueAttributes& attributes, EventQueue*& eq,
-                 WaitObject* wait = nullptr) {
-    return PLNET_CALL(library, cxil_alloc_evtq)(lni, md, &attributes, wait, nullptr, &eq);
-  }
-  int drop_queue(EventQueue* eq) { return PLNET_CALL(library, cxil_destroy_evtq)(eq); }
-
-  Library library{PLNET_CXI_SOFT};
-  Device* device = nullptr;
-  Lni* lni = nullptr;
+struct LibcxiCalls : LibcxiProcess {
+  LibcxiCalls() : LibcxiProcess(PLNET_CXI_SOFT) {}
 };
 
 TEST_F(LibcxiCalls, ServicesAndTheirResources) {
@@ -90,8 +26,9 @@ TEST_F(LibcxiCalls, ServicesAndTheirResources) {
   PLNET_CALL(library, cxil_free_svc_list)(list);
   EXPECT_EQ(one.id, 1U);
   EXPECT_EQ(one.flags, kServiceEnabled) << "enabled, nothing restricted";
-  EXPECT_EQ(one.limits[0].most, 2047U);
-  EXPECT_EQ(one.limits[5].most, 65535U) << "as much as 16 bits say";
+  EXPECT_EQ(one.limits[static_cast<unsigned>(soft::Resource::kPortals)].most, 2047U);
+  EXPECT_EQ(one.limits[static_cast<unsigned>(soft::Resource::kListEntries)].most, 65535U)
+      << "as much as 16 bits say";
   Service same{};
   const auto get = [&](unsigned id) {
     return PLNET_CALL(library, cxil_get_svc)(device, id, &same);
@@ -104,7 +41,8 @@ TEST_F(LibcxiCalls, ServicesAndTheirResources) {
   Mapping* const md = map(pages.at, kPage);
   ResourceUse use{};
   EXPECT_EQ(PLNET_CALL(library, cxil_get_svc_rsrc_use)(device, 1U, &use), 0);
-  EXPECT_EQ(use.in_use[7], 1U) << "an address context";
+  constexpr auto kContexts = static_cast<unsigned>(soft::Resource::kAddressContexts);
+  EXPECT_EQ(use.in_use[kContexts], 1U);
   unmap(md);
 }
 
@@ -116,7 +54,7 @@ TEST_F(LibcxiCalls, QueueGrowsAndItsReaderIsWoken) {
   WaitObject* wait = nullptr;
   ASSERT_EQ(PLNET_CALL(library, cxil_alloc_wait_obj)(lni, &wait), 0);
   pollfd waits{
-      .fd = PLNET_CALL(library, cxil_get_wait_obj_fd)(wait), .events = POLLIN, .revents = 0};
+      .fd = PLNET_CALL(library, cxil_get_wait_obj_fd)(wait), .events = POLLPRI, .revents = 0};
   EventQueue* eq = nullptr;
   ASSERT_EQ(make_queue(before, {.queue = first.at, .bytes = kPage}, eq, wait), 0);
   EXPECT_EQ(PLNET_CALL(library, cxil_destroy_wait_obj)(wait), -EBUSY);
@@ -127,7 +65,7 @@ TEST_F(LibcxiCalls, QueueGrowsAndItsReaderIsWoken) {
   const auto complete = [&] { return PLNET_CALL(library, cxil_evtq_resize_complete)(eq); };
   EXPECT_EQ(complete(), -EINVAL);
   ASSERT_EQ(resize(), 0);
-  EXPECT_EQ(resize(), -EBUSY);
+  EXPECT_EQ(resize(), -EINVAL) << "one at a time";
   EXPECT_EQ(poll(&waits, 1, 0), 1) << "EQ_SWITCH is there";
   EXPECT_EQ(std::to_integer<unsigned>(first.at[64 + 14]) >> 2U & 31U, 30U);
   PLNET_CALL(library, cxil_clear_wait_obj)(wait);
@@ -149,32 +87,172 @@ TEST_F(LibcxiCalls, SeveralThresholds) {
   EventQueue* eq = nullptr;
   EventQueueAttributes attributes{.queue = pages.at,
                                   .bytes = kPage,
-                                  .threshold_base = 40,
-                                  .threshold_delta = 20,
+                                  .threshold_base = 95,
+                                  .threshold_delta = 15,
                                   .threshold_count = 4};
   ASSERT_EQ(make_queue(md, attributes, eq), 0);
   EXPECT_EQ(drop_queue(eq), 0);
-  attributes.threshold_delta = 21;
-  EXPECT_EQ(make_queue(md, attributes, eq), -EINVAL) << "103 %";
+  attributes.threshold_delta = 32;
+  EXPECT_EQ(make_queue(md, attributes, eq), -EINVAL) << "-1 %";
   attributes.threshold_delta = 1;
   attributes.threshold_count = 5;
   EXPECT_EQ(make_queue(md, attributes, eq), -EINVAL);
   unmap(md);
 }
 
-TEST_F(LibcxiCalls, MappingMoves) {
-  const Pages first(kPage);
-  const Pages second(kPage);
-  Mapping* const md = map(first.at, kPage);
-  const std::uint64_t iova = md->iova;
-  const auto update = [&](std::byte* at, std::size_t bytes) {
-    return PLNET_CALL(library, cxil_update_md)(md, at, bytes, kPinReadWrite);
+// Only a page of physical memory is one piece for a device that does not translate.
+TEST_F(LibcxiCalls, EventQueueWithoutTranslation) {
+  const Pages pages(2 * kPage);
+  EventQueue* eq = nullptr;
+  EventQueueAttributes attributes{
+      .queue = pages.at, .bytes = kPage, .flags = kPassthrough, .reserved_slots = 64};
+  EXPECT_EQ(make_queue(nullptr, attributes, eq), -EINVAL) << "no slot is left";
+  attributes.reserved_slots = 7;
+  pages.at[100] = std::byte{1};
+  ASSERT_EQ(make_queue(nullptr, attributes, eq), 0);
+  EXPECT_EQ(pages.at[100], std::byte{0}) << "libcxi clears the memory";
+  const auto adjust = [&](int slots) {
+    return PLNET_CALL(library, cxil_evtq_adjust_reserved_fc)(eq, slots);
   };
-  EXPECT_EQ(update(second.at, 2 * kPage), -EINVAL);
-  EXPECT_EQ(update(second.at, kPage), 0);
-  EXPECT_EQ(md->iova, iova);
-  EXPECT_EQ(md->va, reinterpret_cast<std::uintptr_t>(second.at));
+  EXPECT_EQ(adjust(3), 10) << "the new value";
+  EXPECT_EQ(adjust(-10), 0);
+  EXPECT_EQ(adjust(-1), -EINVAL);
+  EXPECT_EQ(adjust(1 << 14), -EINVAL);
+  EXPECT_EQ(adjust((1 << 14) - 1), -ENOSPC);
+  EXPECT_EQ(drop_queue(eq), 0);
+  attributes.bytes = 2 * kPage;
+  EXPECT_EQ(make_queue(nullptr, attributes, eq), -EINVAL) << "two pages";
+  attributes.flags = 0;
+  EXPECT_EQ(make_queue(nullptr, attributes, eq), -EINVAL) << "translation needs a mapping";
+}
+
+TEST_F(LibcxiCalls, CommandQueues) {
+  CommandQueue* queue = nullptr;
+  CommandQueueOptions options{.slots = 0};
+  const auto make = [&] {
+    return PLNET_CALL(library, cxil_alloc_cmdq)(lni, nullptr, &options, &queue);
+  };
+  const auto drop = [&] { return PLNET_CALL(library, cxil_destroy_cmdq)(queue); };
+  ASSERT_EQ(make(), 0) << "0 is the least that there is";
+  EXPECT_EQ(queue->size, 64U);
+  unsigned outstanding = 1;
+  EXPECT_EQ(PLNET_CALL(library, cxil_cmdq_ack_counter)(queue, &outstanding), 0);
+  EXPECT_EQ(outstanding, 0U);
+  EXPECT_EQ(drop(), 0);
+  options.slots = 65537;
+  EXPECT_EQ(make(), -E2BIG);
+  options = {.slots = 64, .update_policy = 4};
+  EXPECT_EQ(make(), -EINVAL);
+  options = {.slots = 64, .credit_threshold = 4};
+  EXPECT_EQ(make(), -EINVAL);
+  options = {.slots = 64, .flags = kTransmitQueue};
+  EXPECT_EQ(make(), -EINVAL) << "no such LCID";
+  options.flags = kTransmitQueue | kEthernetQueue;
+  EXPECT_EQ(make(), -EPERM) << "there is no Ethernet";
+  EXPECT_EQ(PLNET_CALL(library, cxil_alloc_cmdq)(lni, nullptr, nullptr, &queue), -EINVAL);
+
+  const Pages memory(2 * kPage);
+  CommandQueueBuffer buffer{.options = {.slots = 100}, .buffer = memory.at, .is_host_memory = true};
+  const auto make_in = [&] {
+    return PLNET_CALL(library, cxil_alloc_buf_cmdq)(lni, nullptr, &buffer, &queue);
+  };
+  ASSERT_EQ(make_in(), 0);
+  EXPECT_EQ(queue->commands, memory.at);
+  EXPECT_EQ(queue->size, 128U);
+  EXPECT_EQ(drop(), 0);
+  buffer.buffer = memory.at + 64;
+  EXPECT_EQ(make_in(), -EINVAL) << "not at a page";
+  buffer = {.options = {.slots = 64}, .buffer = memory.at, .is_host_memory = false};
+  EXPECT_EQ(make_in(), -EINVAL) << "memory of a device";
+}
+
+TEST_F(LibcxiCalls, Portals) {
+  Portal* portal = nullptr;
+  PortalOptions options{};
+  const auto make = [&](PortalOptions* wanted) {
+    return PLNET_CALL(library, cxil_alloc_pte)(lni, nullptr, wanted, &portal);
+  };
+  EXPECT_EQ(make(nullptr), -EINVAL);
+  options.flags = kEthernet;
+  EXPECT_EQ(make(&options), -EPERM);
+  options.flags = 0;
+  ASSERT_EQ(make(&options), 0);
+  PortalStatus status{};
+  std::uint64_t offsets[2]{};
+  status.unexpected_offsets = offsets;
+  status.unexpected_count = 2;
+  EXPECT_EQ(PLNET_CALL(library, cxil_pte_status)(portal, &status), 0);
+  EXPECT_EQ(status.unexpected_count, 0U);
+  EXPECT_EQ(PLNET_CALL(library, cxil_invalidate_pte_le)(portal, 0U, 0U), 0) << "buffer 0";
+  EXPECT_EQ(PLNET_CALL(library, cxil_pte_transition_sm)(portal, 1U), -EAGAIN) << "the drop count";
+  EXPECT_EQ(PLNET_CALL(library, cxil_pte_transition_sm)(portal, 0U), 0);
+  EXPECT_EQ(PLNET_CALL(library, cxil_pte_transition_sm)(portal, 0U), 0) << "it is already";
+  EXPECT_EQ(PLNET_CALL(library, cxil_destroy_pte)(portal), 0);
+}
+
+struct Unmapped {
+  explicit Unmapped(std::size_t bytes, int protection = PROT_NONE)
+      : at(mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)), length(bytes) {}
+  ~Unmapped() { (void)munmap(at, length); }
+  Unmapped(const Unmapped&) = delete;
+  Unmapped& operator=(const Unmapped&) = delete;
+  void* at;
+  std::size_t length;
+};
+
+TEST_F(LibcxiCalls, MappingsNeedTheirMemory) {
+  const Pages pages(kPage);
+  const Unmapped no_access(kPage);
+  const Unmapped readable(kPage, PROT_READ);
+  Mapping* md = nullptr;
+  MapHints hints{};
+  const auto map = [&](void* at, std::size_t bytes, std::uint32_t flags) {
+    return PLNET_CALL(library, cxil_map)(lni, at, bytes, flags, &hints, &md);
+  };
+  EXPECT_EQ(map(pages.at, 0, kPinReadWrite), -EINVAL);
+  EXPECT_EQ(map(pages.at, SIZE_MAX, kPinReadWrite), -EOVERFLOW);
+  EXPECT_EQ(map(pages.at, kPage, kPinReadWrite | kMapFault), -EINVAL);
+  EXPECT_EQ(map(pages.at, kPage, kPinReadWrite | kMapPrefetch), -EINVAL);
+  EXPECT_EQ(map(pages.at, kPage, kPinReadWrite | kMapTranslated), -EOPNOTSUPP);
+  EXPECT_EQ(map(pages.at, kPage, kPinReadWrite | kMapDevice), -EOPNOTSUPP);
+  EXPECT_EQ(map(no_access.at, kPage, kPinReadWrite), -EFAULT);
+  EXPECT_EQ(map(readable.at, kPage, kPinReadWrite), -EFAULT) << "the NIC may not write to it";
+  EXPECT_EQ(map(no_access.at, kPage, kMapRead | kMapWrite | kMapFault), -EINVAL);
+  hints.table_mode_valid = true;
+  hints.table_mode = kTableModes;
+  EXPECT_EQ(map(pages.at, kPage, kPinReadWrite), -EINVAL) << "a hint";
+  hints = {};
+  ASSERT_EQ(map(readable.at, kPage, kMapPin | kMapRead), 0);
   unmap(md);
+  ASSERT_EQ(map(pages.at + 8, 100, kPinReadWrite), 0);
+  EXPECT_EQ(md->va, reinterpret_cast<std::uintptr_t>(pages.at)) << "whole pages";
+  EXPECT_EQ(md->length, kPage);
+  EXPECT_EQ(md->huge_shift, 21);
+  unmap(md);
+  ASSERT_EQ(map(pages.at, kPage, 0), 0) << "of no use, but no error";
+  unmap(md);
+}
+
+TEST_F(LibcxiCalls, MappingOnDemandAsksForPages) {
+  const Unmapped memory(4 * kPage, PROT_READ | PROT_WRITE);
+  Mapping* md = nullptr;
+  ASSERT_EQ(
+      PLNET_CALL(library, cxil_map)(lni, memory.at, 2 * kPage, kMapRead | kMapWrite, nullptr, &md),
+      0);
+  auto* const begin = static_cast<std::byte*>(memory.at);
+  const auto update = [&](std::byte* at, std::size_t bytes, std::uint32_t flags) {
+    return PLNET_CALL(library, cxil_update_md)(md, at, bytes, flags);
+  };
+  EXPECT_EQ(update(begin, kPage, kMapFault), 0);
+  EXPECT_EQ(update(begin, kPage, 0), -EINVAL) << "nothing is asked for";
+  EXPECT_EQ(update(begin + kPage, 2 * kPage, kMapFault), -EINVAL) << "beyond its end";
+  EXPECT_EQ(update(begin, SIZE_MAX, kMapFault), -EOVERFLOW);
+  ASSERT_EQ(mprotect(memory.at, kPage, PROT_NONE), 0);
+  EXPECT_EQ(update(begin, kPage, kMapFault), -EINVAL) << "no such pages";
+  unmap(md);
+  Mapping* const pinned = map(begin + kPage, kPage);
+  EXPECT_EQ(PLNET_CALL(library, cxil_update_md)(pinned, begin + kPage, kPage, kMapFault), -EINVAL);
+  unmap(pinned);
 }
 
 // A copy of the library with a device file beside it.
@@ -191,7 +269,7 @@ struct Copy {
   std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) /
       (std::string("cxi_soft_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-  std::filesystem::path path = folder / "libplnet_cxi_soft.so";
+  std::filesystem::path path = folder / "libcxi.so.1";
 };
 
 TEST(LibcxiConfig, TheFileListsTheDevices) {
@@ -214,7 +292,7 @@ TEST(LibcxiConfig, FileThatIsWrongLeavesNoDevices) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(PLNET_CALL(library, cxil_get_device_list)(&list), -EINVAL);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "libplnet_cxi_soft: " + copy.path.string() +
+            "libcxi: " + copy.path.string() +
                 ".conf: line 1: devices is a number from 1 to 16, not many\n");
   Device* device = nullptr;
   EXPECT_EQ(PLNET_CALL(library, cxil_open_device)(0U, &device), -EINVAL);

@@ -30,7 +30,7 @@ TEST(LibcxiSoft, DevicesAndErrors) {
   EXPECT_EQ(devices[0].pid_bits, 9U);
   EXPECT_EQ(devices[0].pid_granule, 256U);
   EXPECT_TRUE(devices[0].retry_handler);
-  EXPECT_EQ(backend->open_device(2).error().value, ENODEV);
+  EXPECT_EQ(backend->open_device(2).error().value, ENOENT);
   const auto device = backend->open_device(0).value();
   EXPECT_EQ(backend->alloc_lni(device, 99).error().value, EINVAL);
   const auto lni = backend->alloc_lni(device, 1).value();

@@ -59,6 +59,47 @@ TEST(SoftNic, ProfilesRunOut) {
   EXPECT_EQ(error_of(nic.make_profile(group, 255, 4)), EINVAL);
 }
 
+TEST(SoftNic, ProfilesAreShared) {
+  Nic nic({.address = 1});
+  const unsigned group = nic.make_group(1).value();
+  const auto make = [&](unsigned vni, ProfileKind kind) {
+    return nic.make_profile(group, vni, 1, {.kind = kind});
+  };
+  EXPECT_EQ(make(255, ProfileKind::kNotTriggered).value(), 1U);
+  EXPECT_EQ(make(255, ProfileKind::kNotTriggered).value(), 1U) << "the same VNI and class";
+  EXPECT_EQ(make(255, ProfileKind::kTriggered).value(), 0U);
+  EXPECT_EQ(error_of(make(256, ProfileKind::kTriggered)), ENOSPC) << "there is one such LCID";
+  EXPECT_EQ(make(256, ProfileKind::kAny).value(), 2U);
+  EXPECT_TRUE(nic.drop_profile(group, 1));
+  EXPECT_EQ(nic.make_command_queue(group, {.transmit = true, .lcid = 1}).value(), 0U);
+  EXPECT_EQ(error_of(nic.drop_profile(group, 1)), EBUSY);
+  EXPECT_EQ(
+      error_of(nic.make_command_queue(group, {.transmit = true, .triggered = true, .lcid = 1})),
+      EINVAL)
+      << "triggered commands use LCID 0";
+  EXPECT_EQ(error_of(nic.change_profile(group, 1, 300)), EINVAL) << "others may share it";
+}
+
+TEST(SoftNic, PidsAreReserved) {
+  Nic nic({.address = 1});
+  const unsigned group = nic.make_group(1).value();
+  const unsigned other = nic.make_group(1).value();
+  EXPECT_EQ(error_of(nic.reserve_pids(group, 1, 0, 0)), EINVAL);
+  EXPECT_EQ(error_of(nic.reserve_pids(group, 1, 512, 1)), EINVAL);
+  EXPECT_EQ(nic.reserve_pids(group, 1, kPidAnyValue, 10).value(), 0U);
+  EXPECT_EQ(error_of(nic.reserve_pids(group, 1, 0, 10)), EEXIST);
+  EXPECT_EQ(error_of(nic.reserve_pids(other, 1, 505, 10)), EEXIST) << "there are 511";
+  EXPECT_EQ(nic.reserve_pids(group, 1, kPidAnyValue, 10).value(), 10U);
+  EXPECT_EQ(error_of(nic.make_domain(other, 1, 10)), EEXIST);
+  EXPECT_EQ(nic.make_domain(other, 1, kPidAnyValue).value().pid, 20U);
+  EXPECT_TRUE(nic.make_domain(other, 2, 10)) << "another VNI";
+  const auto mine = nic.make_domain(group, 1, 10).value();
+  EXPECT_TRUE(nic.drop_domain(mine.key));
+  EXPECT_TRUE(nic.make_domain(other, 1, 10)) << "the domain gave its PID back";
+  EXPECT_TRUE(nic.drop_group(group));
+  EXPECT_EQ(nic.reserve_pids(other, 1, 11, 9).value(), 11U);
+}
+
 TEST(SoftNic, DomainsAreTakenOnce) {
   Nic nic({.address = 1});
   const unsigned group = nic.make_group(1).value();
@@ -92,9 +133,11 @@ TEST(SoftNic, EventQueuesLieInTheirMapping) {
   EXPECT_EQ(error_of(make(0, 4096)), ENOSPC);
   EXPECT_EQ(error_of(nic.unmap(mapping)), EBUSY);
   EXPECT_EQ(error_of(nic.adjust_reserved(1, 16384)), EINVAL);
-  EXPECT_EQ(error_of(nic.adjust_reserved(1, 63)), ENOSPC);
-  EXPECT_TRUE(nic.adjust_reserved(1, 62));
-  EXPECT_EQ(error_of(nic.adjust_reserved(1, -63)), EINVAL);
+  EXPECT_EQ(error_of(nic.adjust_reserved(1, 64)), ENOSPC);
+  EXPECT_EQ(nic.adjust_reserved(1, 10).value(), 10U);
+  EXPECT_EQ(nic.adjust_reserved(1, -1).value(), 9U);
+  EXPECT_EQ(nic.adjust_reserved(1, 54).value(), 63U);
+  EXPECT_EQ(error_of(nic.adjust_reserved(1, -64)), EINVAL);
   for (unsigned i = 1; i < 4; ++i)
     EXPECT_TRUE(nic.drop_event_queue(i));
   EXPECT_TRUE(nic.unmap(mapping));
@@ -106,11 +149,16 @@ TEST(SoftNic, QueuesAndPortalsRunOut) {
   EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 64, .transmit = true})), EINVAL)
       << "no such lcid";
   ASSERT_TRUE(nic.make_profile(group, 255, 1));
-  EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 0, .transmit = true})), EINVAL);
-  EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 65537, .transmit = true})), EINVAL);
+  EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 65537, .transmit = true})), E2BIG);
   for (unsigned i = 0; i < 2; ++i)
     EXPECT_EQ(nic.make_command_queue(group, {.slots = 65, .transmit = true}).value(), i);
   EXPECT_EQ(nic.command_queue(0)->slots(), 128U) << "whole pages";
+  EXPECT_TRUE(nic.drop_command_queue(1));
+  EXPECT_EQ(nic.make_command_queue(group, {.slots = 0, .transmit = true}).value(), 1U);
+  EXPECT_EQ(nic.command_queue(1)->slots(), 64U) << "at least a page";
+  EXPECT_TRUE(nic.drop_command_queue(1));
+  EXPECT_EQ(nic.make_command_queue(group, {.slots = 129, .transmit = true}).value(), 1U);
+  EXPECT_EQ(nic.command_queue(1)->slots(), 256U) << "a power of two of pages";
   EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 64, .transmit = true})), ENOSPC);
   EXPECT_EQ(error_of(nic.drop_profile(group, 0)), EBUSY);
   for (unsigned i = 0; i < 3; ++i)
@@ -144,7 +192,7 @@ TEST(SoftNic, PortalsAreMappedOnce) {
 TEST(SoftMemory, AddressesOfTheDeviceAreItsOwn) {
   AddressSpace space(Random(1));
   Arena arena(4 * 4096);
-  const auto place = space.add(arena.data() + 100, 1000, true, false);
+  const auto place = space.add(arena.data() + 100, 1000, {.read = true});
   EXPECT_NE(place.iova, reinterpret_cast<std::uintptr_t>(arena.data() + 100));
   EXPECT_EQ(place.iova % 4096, 100U);
   const auto code = [&](std::uint64_t iova, std::uint64_t length, Access access) {
@@ -168,7 +216,8 @@ TEST(SoftMemory, ManyMappingsFindTheirOwn) {
   Arena arena(64 * 4096);
   std::vector<AddressSpace::Place> places;
   for (unsigned i = 0; i < 64; ++i)
-    places.push_back(space.add(arena.data() + std::size_t{i} * 4096, 4096, true, true));
+    places.push_back(
+        space.add(arena.data() + std::size_t{i} * 4096, 4096, {.read = true, .write = true}));
   for (unsigned round = 0; round < 2; ++round) {
     for (unsigned i = 0; i < 64; ++i)
       EXPECT_EQ(space.translate(places[i].lac, places[i].iova, 4096, Access::kWrite).memory,

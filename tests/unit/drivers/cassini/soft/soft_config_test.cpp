@@ -21,7 +21,16 @@ TEST(SoftConfigFile, DevicesAndAddresses) {
   EXPECT_EQ(config->addresses, (std::vector<NicAddress>{0x100, 0x2b0, 0x102}));
 }
 
-TEST(SoftConfigFile, ErrorsAreReportedWithTheirLine) {
+TEST(SoftConfigFile, VnisAndStrictness) {
+  EXPECT_FALSE(parse_soft_config("")->strict);
+  EXPECT_TRUE(parse_soft_config("")->vnis.empty());
+  const auto config = parse_soft_config("vnis = 1  10\nstrict = yes");
+  ASSERT_TRUE(config) << config.error();
+  EXPECT_EQ(config->vnis, (std::vector<std::uint16_t>{1, 10}));
+  EXPECT_TRUE(config->strict);
+}
+
+TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
   for (const auto& [text, error] : std::initializer_list<std::pair<const char*, const char*>>{
            {"device = 3", "line 1: no such setting: device"},
            {"\n\ndevices", "line 3: not a line of the form name = value"},
@@ -41,7 +50,10 @@ TEST(SoftConfigFile, ErrorsAreReportedWithTheirLine) {
             "two devices have the same address: devices without a setting count up from 0x100"},
            {"join = ethdev",
             "line 1: the devices can be joined in this process alone (join = process), not ethdev"},
-           {"join = process\njoin = process", "line 2: join is set a second time"},
+           {"vnis = 0", "line 1: vnis are one to four numbers from 1 to 65535, not 0"},
+           {"vnis = 1 2 3 4 5", "line 1: vnis are one to four numbers from 1 to 65535, not 5"},
+           {"strict = maybe", "line 1: strict is yes or no, not maybe"},
+           {"join = process\njoin = process", "line 2: join stands here a second time"},
        }) {
     const auto config = parse_soft_config(text);
     ASSERT_FALSE(config) << text;

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Resource groups of a NIC, and the VNIs, traffic classes and PIDs that their service lets them
+// use (shs-cxi-driver: cass_lni.c, cass_cpt.c, cass_rmu.c).
+#include <algorithm>
+#include <cerrno>
+
+#include "drivers/net/cassini/soft/first_free.hpp"
+#include "drivers/net/cassini/soft/nic.hpp"
+
+namespace plnet::cassini::soft {
+
+Made<unsigned> Nic::make_group(unsigned service, const Caller& caller) {
+  const auto row = services_.open(service, caller);
+  if (!row) return no(row.error());
+  const auto end = static_cast<unsigned>(tables_.groups.size());
+  const unsigned number =
+      first_free(tables_.groups, 0, end, [](const auto& one) { return one == nullptr; });
+  if (number == end) {
+    services_.close(*row);
+    return no(ENOSPC);
+  }
+  tables_.groups[number] =
+      std::make_unique<Group>(*row, tables_.random.fork("group " + std::to_string(++generation_)));
+  return number;
+}
+
+Made<void> Nic::drop_group(unsigned group) {
+  if (group_of(group) == nullptr) return no(EINVAL);
+  if (group_of(group)->objects > 0) return no(EBUSY);
+  std::erase_if(tables_.reserved_pids, [group](const auto& one) { return one.second == group; });
+  services_.close(group_of(group)->service_row);
+  tables_.groups[group].reset();
+  return {};
+}
+
+Made<const Service*> Nic::service_for(unsigned group, unsigned vni, const Caller& caller) {
+  const Group* const owner = group_of(group);
+  if (owner == nullptr) return no(EINVAL);
+  const Service& service = services_.at(owner->service_row);
+  if (!service.has_vni(vni)) return no(EINVAL);
+  if (!service.admits(caller)) return no(EPERM);
+  return &service;
+}
+
+Made<unsigned> Nic::make_profile(unsigned group, unsigned vni, unsigned traffic_class,
+                                 const ProfileRequest& request) {
+  if (traffic_class >= kTrafficClasses) return no(EINVAL);
+  const auto service = service_for(group, vni, request.caller);
+  if (!service) return no(service.error());
+  if (((*service)->traffic_classes >> traffic_class & 1) == 0) return no(EINVAL);
+  Group* const owner = group_of(group);
+  const auto room =
+      std::min<unsigned>(tables_.limits.profiles, static_cast<unsigned>(owner->profiles.size()));
+  const unsigned first = request.kind == ProfileKind::kNotTriggered ? 1 : 0;
+  const unsigned end = request.kind == ProfileKind::kTriggered ? std::min(room, 1U) : room;
+  // One LCID for all that ask for the same, unless each is to have its own.
+  const auto same = [&](const ProfileEntry& one) {
+    return one.allocated && !one.exclusive && one.vni == vni &&
+           one.traffic_class == traffic_class && one.type == request.type;
+  };
+  unsigned lcid =
+      (*service)->exclusive_profiles ? end : first_free(owner->profiles, first, end, same);
+  if (lcid == end) {
+    lcid = first_free(owner->profiles, first, end, [](const auto& one) { return !one.allocated; });
+    if (lcid == end) return no(ENOSPC);
+    owner->profiles[lcid] = {.allocated = true,
+                             .vni = static_cast<std::uint16_t>(vni),
+                             .traffic_class = static_cast<std::uint8_t>(traffic_class),
+                             .type = static_cast<std::uint8_t>(request.type),
+                             .exclusive = (*service)->exclusive_profiles};
+    ++owner->objects;
+  }
+  ++owner->profiles[lcid].references;
+  return lcid;
+}
+
+Made<void> Nic::drop_profile(unsigned group, unsigned lcid) {
+  Group* const owner = group_of(group);
+  if (owner == nullptr || lcid >= owner->profiles.size() || !owner->profiles[lcid].allocated)
+    return no(EINVAL);
+  ProfileEntry& profile = owner->profiles[lcid];
+  if (profile.references == 1) {
+    if (profile.queues > 0) return no(EBUSY);
+    profile = {};
+    --owner->objects;
+    return {};
+  }
+  --profile.references;
+  return {};
+}
+
+Made<void> Nic::change_profile(unsigned group, unsigned lcid, unsigned vni) {
+  Group* const owner = group_of(group);
+  if (owner == nullptr || lcid >= owner->profiles.size() || !owner->profiles[lcid].exclusive ||
+      !services_.at(owner->service_row).has_vni(vni))
+    return no(EINVAL);
+  owner->profiles[lcid].vni = static_cast<std::uint16_t>(vni);
+  for (CommandQueue* const queue : active_) {
+    if (queue->setup.transmit && queue->setup.group == group && queue->setup.lcid == lcid)
+      queue->vni = static_cast<std::uint16_t>(vni);
+  }
+  return {};
+}
+
+bool Nic::pid_is_free(unsigned group, unsigned vni, unsigned pid) const {
+  const std::uint32_t key = Tables::domain_key(vni, pid);
+  if (tables_.domains.contains(key)) return false;
+  const auto reserved = tables_.reserved_pids.find(key);
+  return reserved == tables_.reserved_pids.end() || reserved->second == group;
+}
+
+Made<unsigned> Nic::reserve_pids(unsigned group, unsigned vni, unsigned pid, unsigned count) {
+  const Group* const owner = group_of(group);
+  if (owner == nullptr || !services_.at(owner->service_row).has_vni(vni) || pid > kPidAnyValue ||
+      count == 0 || count > kPidAnyValue)
+    return no(EINVAL);
+  const auto are_free = [&](unsigned first) {
+    if (first + count > kPidAnyValue) return false;
+    for (unsigned one = first; one < first + count; ++one) {
+      const std::uint32_t key = Tables::domain_key(vni, one);
+      if (tables_.domains.contains(key) || tables_.reserved_pids.contains(key)) return false;
+    }
+    return true;
+  };
+  unsigned first = pid;
+  if (pid == kPidAnyValue) {
+    first = 0;
+    while (first < kPidAnyValue && !are_free(first))
+      ++first;
+    if (first == kPidAnyValue) return no(ENOSPC);
+  } else if (!are_free(pid)) {
+    return no(EEXIST);
+  }
+  for (unsigned one = first; one < first + count; ++one)
+    tables_.reserved_pids.emplace(Tables::domain_key(vni, one), static_cast<std::uint16_t>(group));
+  return first;
+}
+
+Made<Nic::DomainId> Nic::make_domain(unsigned group, unsigned vni, unsigned pid,
+                                     const Caller& caller) {
+  if (pid > kPidAnyValue) return no(EINVAL);
+  if (const auto service = service_for(group, vni, caller); !service) return no(service.error());
+  if (pid == kPidAnyValue) {
+    const auto is_anybodys = [&](unsigned one) {
+      return !tables_.domains.contains(Tables::domain_key(vni, one)) &&
+             !tables_.reserved_pids.contains(Tables::domain_key(vni, one));
+    };
+    pid = 0;
+    while (pid < kPidAnyValue && !is_anybodys(pid))
+      ++pid;
+    if (pid == kPidAnyValue) return no(ENOSPC);
+  } else if (!pid_is_free(group, vni, pid)) {
+    return no(EEXIST);
+  }
+  const std::uint32_t key = Tables::domain_key(vni, pid);
+  auto entry = std::make_unique<DomainEntry>();
+  entry->group = static_cast<std::uint16_t>(group);
+  entry->vni = static_cast<std::uint16_t>(vni);
+  entry->pid = static_cast<std::uint16_t>(pid);
+  tables_.domains.emplace(key, std::move(entry));
+  ++group_of(group)->objects;
+  portals_.domains_changed();
+  return DomainId{key, pid};
+}
+
+Made<void> Nic::drop_domain(std::uint32_t key) {
+  const auto found = tables_.domains.find(key);
+  if (found == tables_.domains.end()) return no(EINVAL);
+  if (found->second->maps > 0) return no(EBUSY);
+  --group_of(found->second->group)->objects;
+  tables_.domains.erase(found);
+  tables_.reserved_pids.erase(key);
+  portals_.domains_changed();
+  return {};
+}
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of this process as the kernel sees it, which pins pages for a device and refuses those
+// that are not there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace plnet::cassini::soft {
+
+struct MemorySeen {
+  bool whole = false;     // no hole in it
+  bool readable = false;  // all of it
+  bool writable = false;  // all of it
+};
+// Allocates nothing. A length of 0 is whole.
+[[nodiscard]] MemorySeen look_at_memory(const void* begin, std::size_t length);
+
+// Of the pages behind this address; the system's page size where nothing is known of it.
+[[nodiscard]] std::size_t page_size_at(const void* address);
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/cassini/soft/services.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+constexpr unsigned kVniMax = 0xffff;
+
+bool meet(const VniRange& a, const VniRange& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+bool has_service(unsigned id) {
+  return id != 0;
+}
+
+}  // namespace
+
+bool Service::has_vni(unsigned vni) const {
+  if (vni == 0 || vni > kVniMax) return false;
+  if (!vnis.empty()) return std::ranges::find(vnis, vni) != vnis.end();
+  if (range) return vni >= range->first && vni <= range->last;
+  return any_vni;
+}
+
+// The superuser is a stranger, too, unless the service lists it.
+bool Service::admits(const Caller& caller) const {
+  if (network) return caller.network == *network;
+  if (!restricts_members) return true;
+  return std::ranges::any_of(members, [&caller](const Member& one) {
+    return (one.kind == Member::Kind::kUser && one.id == caller.user) ||
+           (one.kind == Member::Kind::kGroup && one.id == caller.group);
+  });
+}
+
+Services::Services(const Limits& limits, Resources& resources, std::span<const Service> first)
+    : limits_(limits), resources_(resources) {
+  for (const Service& service : first) {
+    PLNET_CHECK(has_service(service.id), "a service has a number");
+    rows_.push_back({service, 0});
+  }
+}
+
+std::optional<unsigned> Services::row_of(unsigned id) const {
+  if (!has_service(id)) return std::nullopt;
+  const auto found =
+      std::ranges::find_if(rows_, [id](const Row& row) { return row.service.id == id; });
+  if (found == rows_.end()) return std::nullopt;
+  return static_cast<unsigned>(found - rows_.begin());
+}
+
+std::vector<unsigned> Services::rows() const {
+  std::vector<unsigned> all;
+  for (unsigned row = 0; row < rows_.size(); ++row)
+    if (has_service(rows_[row].service.id)) all.push_back(row);
+  return all;
+}
+
+int Services::check(const Service& wanted) const {
+  if (wanted.vnis.size() > limits_.service_vnis) return EINVAL;
+  if (std::ranges::find(wanted.vnis, 0) != wanted.vnis.end()) return EINVAL;
+  if (!wanted.restricts_resources) return 0;
+  for (unsigned i = 0; i < kResources; ++i) {
+    const auto what = static_cast<Resource>(i);
+    // The device's own limits count portal 0, which is not handed out.
+    const unsigned most = what == Resource::kPortals ? limits_.portals : resources_.total(what);
+    if (wanted.shares[i].most < wanted.shares[i].kept || wanted.shares[i].most > most)
+      return EINVAL;
+  }
+  return 0;
+}
+
+// Each VNI belongs to one service at most, except those of services for any VNI.
+bool Services::overlaps(const Service& wanted) const {
+  return std::ranges::any_of(rows_, [&wanted](const Row& row) {
+    const Service& other = row.service;
+    if (!has_service(other.id) || other.id == wanted.id) return false;
+    if (wanted.range && other.range) return meet(*wanted.range, *other.range);
+    if (wanted.range) {
+      return std::ranges::any_of(other.vnis, [&wanted](std::uint16_t vni) {
+        return vni >= wanted.range->first && vni <= wanted.range->last;
+      });
+    }
+    if (other.vnis.empty() && !other.range) return false;
+    return std::ranges::any_of(wanted.vnis,
+                               [&other](std::uint16_t vni) { return other.has_vni(vni); });
+  });
+}
+
+bool Services::has_pool(Resource what, unsigned pools) const {
+  const auto keeps = [what](const Row& row) {
+    return has_service(row.service.id) && row.service.shares[static_cast<unsigned>(what)].kept != 0;
+  };
+  return static_cast<unsigned>(std::ranges::count_if(rows_, keeps)) < pools;
+}
+
+Made<unsigned> Services::add(const Service& wanted, Shortage& shortage) {
+  if (const int error = check(wanted); error != 0) return no(error);
+  Service service = wanted;
+  service.id = 0;
+  if (overlaps(service)) return no(EEXIST);
+  Share& triggered = service.shares[static_cast<unsigned>(Resource::kTriggered)];
+  if (service.restricts_resources && triggered.most != 0) {
+    triggered.kept = std::max(triggered.kept, kTriggeredLeast);
+    triggered.most = triggered.kept;
+  }
+  for (unsigned i = 0; i < kResources; ++i)
+    if (service.shares[i].kept != 0)
+      shortage.available[i] = resources_.unclaimed(static_cast<Resource>(i));
+  // The default service has a pool of list entries without keeping any.
+  const auto kept = [&service](Resource what) {
+    return service.shares[static_cast<unsigned>(what)].kept != 0;
+  };
+  if (kept(Resource::kListEntries) && !has_pool(Resource::kListEntries, kEntryPools - 1))
+    shortage.entry_pools = true;
+  if (kept(Resource::kTriggered) && !has_pool(Resource::kTriggered, kTriggeredPools))
+    shortage.triggered_pools = true;
+  if (shortage.entry_pools || shortage.triggered_pools) return no(ENOSPC);
+  unsigned id = kDefaultService;
+  while (row_of(id))
+    ++id;
+  if (id > kServicesMax) return no(ENOSPC);
+  unsigned row = 0;
+  while (row < rows_.size() && has_service(rows_[row].service.id))
+    ++row;
+  if (!resources_.add(row, service.shares)) return no(ENOSPC);
+  service.id = id;
+  if (row == rows_.size()) rows_.emplace_back();
+  rows_[row] = {std::move(service), 0};
+  return id;
+}
+
+// One that no LNI uses.
+Made<Services::Row*> Services::idle(unsigned id) {
+  const auto row = row_of(id);
+  if (!row) return no(EINVAL);
+  if (rows_[*row].users > 0) return no(EBUSY);
+  return &rows_[*row];
+}
+
+Made<void> Services::remove(unsigned id) {
+  if (id == kDefaultService) return no(EINVAL);
+  const auto row = idle(id);
+  if (!row) return no(row.error());
+  resources_.remove(static_cast<unsigned>(*row - rows_.data()));
+  **row = {Service{.vnis = {}}, 0};
+  return {};
+}
+
+Made<void> Services::update(const Service& wanted) {
+  if (const int error = check(wanted); error != 0) return no(error);
+  const auto row = idle(wanted.id);
+  if (!row) return no(row.error());
+  Service& service = (*row)->service;
+  if (service.restricts_resources != wanted.restricts_resources) return no(EINVAL);
+  if (overlaps(wanted)) return no(EEXIST);
+  Service next = wanted;
+  next.shares = service.shares;
+  next.range = wanted.vnis.empty() ? service.range : std::nullopt;
+  next.any_vni = service.any_vni;
+  next.network = service.network;
+  next.exclusive_profiles = service.exclusive_profiles;
+  next.groups_per_id = service.groups_per_id;
+  next.is_system = service.is_system;
+  service = std::move(next);
+  return {};
+}
+
+Made<void> Services::enable(unsigned id, bool enabled) {
+  const auto row = idle(id);
+  if (!row) return no(row.error());
+  (*row)->service.enabled = enabled;
+  return {};
+}
+
+// A range is exactly a power of two of VNIs, at a multiple of that (cxi_svc_set_vni_range()).
+Made<void> Services::set_range(unsigned id, VniRange range) {
+  const auto row = row_of(id);
+  if (!row || !rows_[*row].service.vnis.empty() || range.first == 0 || range.last < range.first)
+    return no(EINVAL);
+  const unsigned size = range.last - range.first + 1U;
+  if (!std::has_single_bit(size) || range.first % size != 0) return no(EINVAL);
+  Service wanted = rows_[*row].service;
+  wanted.range = range;
+  if (overlaps(wanted)) return no(EEXIST);
+  rows_[*row].service.range = range;
+  return {};
+}
+
+Made<void> Services::set_exclusive(unsigned id, bool exclusive) {
+  const auto row = row_of(id);
+  if (!row || !rows_[*row].service.range) return no(EINVAL);
+  if (rows_[*row].users > 0) return no(EBUSY);
+  rows_[*row].service.exclusive_profiles = exclusive;
+  return {};
+}
+
+Made<void> Services::set_groups_per_id(unsigned id, unsigned groups) {
+  if (groups > kAddressContextsPerGroup) return no(EINVAL);
+  const auto row = idle(id);
+  if (!row) return no(row.error());
+  (*row)->service.groups_per_id = groups;
+  return {};
+}
+
+// Not together with users, groups, or everybody.
+Made<void> Services::set_network(unsigned id, unsigned network) {
+  const auto row = row_of(id);
+  if (!row) return no(EINVAL);
+  Service& service = rows_[*row].service;
+  const bool has_member = std::ranges::any_of(
+      service.members, [](const Member& one) { return one.kind != Member::Kind::kNone; });
+  if (!service.restricts_members || has_member) return no(EEXIST);
+  service.network = network;
+  return {};
+}
+
+Made<unsigned> Services::open(unsigned id, const Caller& caller) {
+  const auto row = row_of(id);
+  if (!row) return no(EINVAL);
+  if (!at(*row).enabled) return no(EKEYREVOKED);
+  if (!at(*row).admits(caller)) return no(EPERM);
+  ++rows_[*row].users;
+  return *row;
+}
+
+void Services::close(unsigned row) {
+  PLNET_CHECK(rows_[row].users > 0, "each LNI opened its service");
+  --rows_[row].users;
+}
+
+}  // namespace plnet::cassini::soft

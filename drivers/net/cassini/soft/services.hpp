@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The services of one NIC (shs-cxi-driver: cass_svc.c). Each has a row, which is also its row of
+// Resources; a row without a service has the id 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "drivers/net/cassini/soft/made.hpp"
+#include "drivers/net/cassini/soft/resources.hpp"
+#include "drivers/net/cassini/soft/service.hpp"
+
+namespace plnet::cassini::soft {
+
+// The reason why a service could not be made.
+struct Shortage {
+  std::array<unsigned, kResources> available{};  // of each kind that was asked for
+  bool entry_pools = false;
+  bool triggered_pools = false;
+};
+
+class Services {
+ public:
+  // The device has this many pools of list entries and of triggered operations; a service that
+  // keeps some has a pool of its own.
+  static constexpr unsigned kEntryPools = 16;
+  static constexpr unsigned kTriggeredPools = 4;
+  static constexpr unsigned kTriggeredLeast = 8;  // of a pool
+  static constexpr unsigned kServicesMax = 256;   // resource groups of the device
+
+  Services(const Limits& limits, Resources& resources, std::span<const Service> first);
+
+  [[nodiscard]] std::optional<unsigned> row_of(unsigned id) const;
+  [[nodiscard]] const Service& at(unsigned row) const { return rows_[row].service; }
+  [[nodiscard]] std::vector<unsigned> rows() const;
+
+  // Calls of an administrator. The id of the new one.
+  [[nodiscard]] Made<unsigned> add(const Service& wanted, Shortage& shortage);
+  [[nodiscard]] Made<void> remove(unsigned id);
+  // Everything but its resources.
+  [[nodiscard]] Made<void> update(const Service& wanted);
+  [[nodiscard]] Made<void> enable(unsigned id, bool enabled);
+  [[nodiscard]] Made<void> set_range(unsigned id, VniRange range);
+  [[nodiscard]] Made<void> set_exclusive(unsigned id, bool exclusive);
+  [[nodiscard]] Made<void> set_groups_per_id(unsigned id, unsigned groups);
+  [[nodiscard]] Made<void> set_network(unsigned id, unsigned network);
+
+  // An LNI of the service: it may not change meanwhile. Its row.
+  [[nodiscard]] Made<unsigned> open(unsigned id, const Caller& caller);
+  void close(unsigned row);
+
+ private:
+  struct Row {
+    Service service;
+    unsigned users = 0;
+  };
+  [[nodiscard]] int check(const Service& wanted) const;  // 0 or an errno
+  [[nodiscard]] bool overlaps(const Service& wanted) const;
+  [[nodiscard]] Made<Row*> idle(unsigned id);
+  [[nodiscard]] bool has_pool(Resource what, unsigned pools) const;
+
+  const Limits& limits_;
+  Resources& resources_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace plnet::cassini::soft
