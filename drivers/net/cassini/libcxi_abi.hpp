@@ -219,7 +219,7 @@ static_assert(offsetof(PortalStatus, maximum) == 10);
   X(pte_status, int, (Portal*, PortalStatus*))                                                   \
   X(pte_transition_sm, int, (Portal*, unsigned))
 
-// Those that the driver calls.
+// The functions that the driver calls.
 struct Functions {
 // NOLINTBEGIN(bugprone-macro-parentheses): declarators take none
 #define PLNET_X(name, result, arguments) result(*name) arguments = nullptr;

@@ -26,7 +26,17 @@ enum class DmaOpcode : std::uint8_t {
   kClear = 12,
   kReduction = 13,
 };
-enum class CtOpcode : std::uint8_t { kNoop = 0, kSet = 1, kGet = 2, kInc = 3, kCancel = 4 };
+enum class CtOpcode : std::uint8_t {
+  kNoop = 0,
+  kSet = 1,
+  kGet = 2,
+  kInc = 3,
+  kCancel = 4,
+  kTriggeredDma = 5,
+  kTriggeredSet = 6,
+  kTriggeredInc = 7,
+  kTriggeredEvent = 8
+};
 enum class CqOpcode : std::uint8_t {
   kNoop = 0,
   kFence = 1,
@@ -51,6 +61,8 @@ inline constexpr unsigned kLists = 4;
 enum class EventType : std::uint8_t {
   kPut = 0,
   kGet = 1,
+  kAtomic = 2,
+  kFetchAtomic = 3,
   kPutOverflow = 4,
   kGetOverflow = 5,
   kSend = 8,
@@ -60,7 +72,9 @@ enum class EventType : std::uint8_t {
   kSearch = 12,
   kStateChange = 13,
   kUnlink = 14,
+  kRendezvous = 15,
   kCommandFailure = 17,
+  kTriggered = 18,
   kPct = 20,
   kMatch = 21,
   kEqSwitch = 30,
@@ -93,6 +107,8 @@ enum class ReturnCode : std::uint8_t {
   kPagePermError = 34,
   kNoTranslation = 36,
   kPageRequestError = 37,
+  kAtomicInvalid = 40,
+  kAtomicMisaligned = 41,
   kIllegalOp = 46,
   kInvalidEndpoint = 47,
   kCmdAlignError = 49,
@@ -100,6 +116,7 @@ enum class ReturnCode : std::uint8_t {
   kAddrOutOfRange = 52,
   kConnClosed = 53,
   kCanceled = 54,
+  kAtomicLength = 58,
   kResourceBusy = 60,
   kTrsPendRsp = 62,
 };

@@ -26,7 +26,7 @@ unsigned size_code_of(unsigned bytes) {
   return bytes <= 32 ? 0 : bytes <= 64 ? 1 : bytes <= 128 ? 2 : 3;
 }
 
-// Checks the size against the command's opcode; kIllegalOp: no such command.
+// Checks a command's size against its opcode, and that the queue has such a command.
 ReturnCode size_of(const CommandView& command, unsigned size_code) {
   const auto want = [&](unsigned code) {
     return size_code == code ? ReturnCode::kOk : ReturnCode::kCmdInvalidArg;
@@ -34,8 +34,11 @@ ReturnCode size_of(const CommandView& command, unsigned size_code) {
   const auto opcode = static_cast<DmaOpcode>(command.opcode);
   const auto length = static_cast<unsigned>(layout::IdcPut::Length::get(command.at));
   if (command.type == CommandType::kDma) {
-    if (opcode == DmaOpcode::kPut || opcode == DmaOpcode::kGet) return want(1);
+    if (opcode == DmaOpcode::kPut || opcode == DmaOpcode::kGet ||
+        opcode == DmaOpcode::kRendezvousPut)
+      return want(1);
     if (opcode == DmaOpcode::kNomatchPut || opcode == DmaOpcode::kNomatchGet) return want(0);
+    if (opcode == DmaOpcode::kAtomic || opcode == DmaOpcode::kFetchingAtomic) return want(2);
     return ReturnCode::kIllegalOp;
   }
   if (command.type == CommandType::kIdc) {
@@ -43,14 +46,19 @@ ReturnCode size_of(const CommandView& command, unsigned size_code) {
     if (opcode == DmaOpcode::kPut)
       return length >= 16 && length <= 240 ? want(size_code_of(length))
                                            : ReturnCode::kCmdInvalidArg;
-    if (opcode == DmaOpcode::kSmallMessage)  // at least 64 bytes
+    if (opcode == DmaOpcode::kAtomic && length == layout::SmallAtomic::kBytes) return want(0);
+    if (opcode == DmaOpcode::kAtomic || opcode == DmaOpcode::kFetchingAtomic)
+      return length == layout::IdcAtomic::kBytes ? want(1) : ReturnCode::kCmdInvalidArg;
+    if (opcode == DmaOpcode::kSmallMessage)  // never less than 64 bytes
       return length >= 32 && length <= 224 ? want(size_code_of(length < 64 ? 64 : length))
                                            : ReturnCode::kCmdInvalidArg;
     return ReturnCode::kIllegalOp;
   }
-  if (command.type == CommandType::kCt)
-    return command.opcode <= static_cast<unsigned>(CtOpcode::kCancel) ? want(1)
-                                                                      : ReturnCode::kIllegalOp;
+  if (command.type == CommandType::kCt) {
+    if (command.opcode > static_cast<unsigned>(CtOpcode::kTriggeredEvent))
+      return ReturnCode::kIllegalOp;
+    return want(static_cast<CtOpcode>(command.opcode) == CtOpcode::kTriggeredDma ? 2 : 1);
+  }
   return want(1);
 }
 
@@ -69,17 +77,24 @@ bool has_reserved_bits(const CommandView& command) {
   const auto opcode = static_cast<DmaOpcode>(command.opcode);
   switch (command.type) {
     case CommandType::kDma:
-      return command.bytes == 64 ? reserved_set<layout::FullDma>(command.at)
-                                 : reserved_set<layout::NomatchDma>(command.at);
+      if (command.bytes == layout::DmaAtomic::kBytes)
+        return reserved_set<layout::DmaAtomic>(command.at);
+      return command.bytes == layout::FullDma::kBytes
+                 ? reserved_set<layout::FullDma>(command.at)
+                 : reserved_set<layout::NomatchDma>(command.at);
     case CommandType::kIdc:
       if (opcode == DmaOpcode::kCstate) return reserved_set<layout::Cstate>(command.at);
       if (opcode == DmaOpcode::kPut) return reserved_set<layout::IdcPut>(command.at);
+      if (opcode == DmaOpcode::kAtomic || opcode == DmaOpcode::kFetchingAtomic)
+        return command.bytes == layout::SmallAtomic::kBytes
+                   ? reserved_set<layout::SmallAtomic>(command.at)
+                   : reserved_set<layout::IdcAtomic>(command.at);
       return reserved_set<layout::IdcMessage>(command.at);
     case CommandType::kCt: return reserved_set<layout::Counting>(command.at);
     case CommandType::kCq:
       if (static_cast<CqOpcode>(command.opcode) == CqOpcode::kSetstate)
         return reserved_set<layout::SetState>(command.at);
-      // Producers clear only the first word of the short commands.
+      // Producers clear only the first word of the short ones.
       return command.opcode >= static_cast<unsigned>(CqOpcode::kAppend) &&
              reserved_set<layout::Target>(command.at);
   }

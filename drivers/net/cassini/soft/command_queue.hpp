@@ -21,7 +21,7 @@ struct CommandView {
   unsigned opcode = 0;
 };
 
-// The state that the sticky command sets for the immediate commands after it.
+// The sticky command applies to the immediate commands that follow it.
 struct StickyState {
   bool set = false;
   std::byte command[32]{};

@@ -55,8 +55,8 @@ Nic* Fabric::reachable(Nic& source, const Message& message) {
   return target != nullptr && are_joined(source, *target, message) ? target : nullptr;
 }
 
-// Compares the addresses in the message: a NIC whose address changed meanwhile is gone, whichever
-// NIC has its old one.
+// By the addresses that the message names: a NIC that was given another one meanwhile is not there
+// any more, even if another NIC has its old address.
 bool Fabric::are_joined(Nic& source, Nic& target, const Message& message) {
   return source.tables().link_up && target.tables().link_up && source.address() == message.source &&
          target.address() == message.destination;
@@ -79,8 +79,38 @@ bool Fabric::ready(NicAddress /*from*/) {
   return budget_ > 0 && late_.room();
 }
 
+// The result has a place before the value changes.
+Outcome Fabric::move_atomic(Nic& source, const LocalBuffer& local, Nic& target,
+                            const Message& message, Delivery& delivery) {
+  AtomicRequest request;
+  std::memcpy(&request, local.immediate.data(), sizeof request);
+  const bool fetching = fetches(message.operation);
+  const Translated here =
+      fetching ? source.local_memory(local, message.operation, 0, message.length) : Translated{};
+  if (here.code != ReturnCode::kOk) {
+    delivery.outcome.code = ReturnCode::kUncor;
+    return {.code = here.code, .list = delivery.outcome.list};
+  }
+  const Translated there = target.portals().memory(delivery, message.operation, 0, message.length);
+  delivery.outcome.code =
+      there.code == ReturnCode::kOk ? check_atomic(request, delivery.start) : there.code;
+  if (delivery.outcome.code == ReturnCode::kOk && there.memory != nullptr) {
+    AtomicValue before{};
+    run_atomic(request, there.memory, before);
+    if (fetching) std::memcpy(here.memory, before.data(), message.length);
+  }
+  Outcome outcome = delivery.outcome;
+  outcome.target_error = outcome.code != ReturnCode::kOk;
+  return outcome;
+}
+
 bool Fabric::move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,
                   Delivery& delivery, std::uint32_t& moved, Outcome& outcome) {
+  if (is_atomic(message.operation)) {
+    moved = delivery.outcome.mlength;
+    outcome = move_atomic(source, local, target, message, delivery);
+    return true;
+  }
   const std::uint32_t left = delivery.outcome.mlength - moved;
   const std::uint32_t length = std::min(left, kSliceBytes);
   const Translated there = target.portals().memory(delivery, message.operation, moved, length);

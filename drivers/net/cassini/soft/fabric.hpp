@@ -24,7 +24,7 @@ class Fabric final : private Transport, private Nic::Carrier {
   static constexpr std::uint32_t kBytesPerStep = 256U << 10U;
   static constexpr std::uint32_t kSliceBytes = 64U << 10U;
 
-  // Limit of operations under way; further commands wait.
+  // At most `flights_max` operations are under way; commands wait for the others.
   explicit Fabric(const Freedom& freedom = {}, unsigned flights_max = 4096);
   ~Fabric() override;
   Fabric(const Fabric&) = delete;
@@ -34,13 +34,13 @@ class Fabric final : private Transport, private Nic::Carrier {
   Nic& add(NicOptions options);
   // A cable: no message reaches a NIC whose link is down or whose cable is pulled.
   void set_link(Nic& nic, bool up);
-  // Gives the NIC another address. Operations under way to or from the old one end as if no NIC had
-  // it.
+  // The fabric calls this NIC by another address from now on. What is under way to or from the old
+  // one ends as if no NIC had that address.
   void change_address(Nic& nic, NicAddress address);
 
-  // Returns the amount of work. Skips its turn while another thread allocates.
+  // Returns how much was done. Skips its turn while a thread allocates.
   unsigned step(std::uint64_t now_ns);
-  // Of the last executed step.
+  // The time of the last step that took place.
   [[nodiscard]] std::uint64_t now_ns() const { return now_ns_; }
   // The next due time of an operation under way; UINT64_MAX: none.
   [[nodiscard]] std::uint64_t next_due() const { return late_.next_due(); }
@@ -49,6 +49,7 @@ class Fabric final : private Transport, private Nic::Carrier {
   [[nodiscard]] std::span<const std::unique_ptr<Nic>> nics() const { return nics_; }
 
  private:
+  [[nodiscard]] bool carries_all() const override { return true; }
   [[nodiscard]] bool ready(NicAddress from) override;
   void start(NicAddress from, const Message& message, const LocalBuffer& local,
              const Completion& completion) override;
@@ -61,6 +62,8 @@ class Fabric final : private Transport, private Nic::Carrier {
   bool move(Flight& flight);
   static bool move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,
                    Delivery& delivery, std::uint32_t& moved, Outcome& outcome);
+  static Outcome move_atomic(Nic& source, const LocalBuffer& local, Nic& target,
+                             const Message& message, Delivery& delivery);
   unsigned run_late(std::uint64_t now_ns);
   void arrive(Flight& flight);
   // False: more data must be moved first.

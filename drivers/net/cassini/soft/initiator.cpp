@@ -11,24 +11,9 @@ namespace {
 
 using Full = layout::FullDma;
 
-template <class Layout>
-void read_flags(const std::byte* at, Completion& completion) {
-  completion.send_disable = Layout::EventSendDisable::get(at) != 0;
-  completion.success_disable = Layout::EventSuccessDisable::get(at) != 0;
-  completion.ct_send = Layout::EventCtSend::get(at) != 0;
-  completion.ct_reply = Layout::EventCtReply::get(at) != 0;
-  completion.ct_ack = Layout::EventCtAck::get(at) != 0;
-  completion.ct_bytes = Layout::EventCtBytes::get(at) != 0;
-  completion.ct = static_cast<std::uint16_t>(Layout::Ct::get(at));
-  completion.eq = static_cast<std::uint16_t>(Layout::Eq::get(at));
-}
-
-template <class Layout>
-void read_destination(const std::byte* at, std::uint64_t index_ext, Message& message) {
-  const std::uint64_t endpoint = Layout::EndpointDefined::get(at);
-  message.destination = static_cast<NicAddress>(Layout::Nid::get(at));
-  message.pid = static_cast<std::uint16_t>(endpoint & kPidAnyValue);
-  message.index = index_of(endpoint, index_ext);
+NicStats::Id sent_as(Operation operation) {
+  if (is_atomic(operation)) return NicStats::Id::kAtomicsSent;
+  return operation == Operation::kPut ? NicStats::Id::kPutsSent : NicStats::Id::kGetsSent;
 }
 
 }  // namespace
@@ -37,7 +22,7 @@ Initiator::Result Initiator::execute(CommandQueue& queue, const CommandView& com
   switch (command.type) {
     case CommandType::kDma: return dma(queue, command);
     case CommandType::kIdc: return immediate(queue, command);
-    case CommandType::kCt: return counting(command, queue.setup.group);
+    case CommandType::kCt: return counting(queue, command);
     case CommandType::kCq: return control(queue, command);
   }
   return {Done::kBad, ReturnCode::kIllegalOp};
@@ -55,6 +40,8 @@ bool Initiator::known(const Completion& completion, unsigned group) const {
 Initiator::Result Initiator::dma(CommandQueue& queue, const CommandView& command) {
   const std::byte* at = command.at;
   const auto opcode = static_cast<DmaOpcode>(command.opcode);
+  if (opcode == DmaOpcode::kAtomic || opcode == DmaOpcode::kFetchingAtomic)
+    return atomic_dma(queue, command);
   const bool whole = command.bytes == Full::kBytes;
   Message message;
   message.operation = opcode == DmaOpcode::kGet || opcode == DmaOpcode::kNomatchGet
@@ -63,8 +50,17 @@ Initiator::Result Initiator::dma(CommandQueue& queue, const CommandView& command
   message.restricted = Full::Restricted::get(at) != 0;
   if (!whole && !message.restricted) return {Done::kBad, ReturnCode::kCmdInvalidArg};
   if (Full::Reduction::get(at) != 0) return {Done::kBad, ReturnCode::kIllegalOp};
-  if (whole && (Full::UseOffsetForGet::get(at) != 0 || Full::EagerLength::get(at) != 0))
-    return {Done::kBad, ReturnCode::kCmdInvalidArg};  // of a rendezvous
+  message.rendezvous = opcode == DmaOpcode::kRendezvousPut;
+  if (message.rendezvous) {
+    if (!knows_all()) return {Done::kBad, ReturnCode::kIllegalOp};
+    // The other way to find the rest of the bytes, by the offset in a list entry, is not there.
+    if (message.restricted || Full::UseOffsetForGet::get(at) == 0)
+      return {Done::kBad, ReturnCode::kCmdInvalidArg};
+    message.eager_length = static_cast<std::uint32_t>(Full::EagerLength::get(at));
+    message.rendezvous_id = static_cast<std::uint8_t>(Full::RendezvousId::get(at));
+  } else if (whole && (Full::UseOffsetForGet::get(at) != 0 || Full::EagerLength::get(at) != 0)) {
+    return {Done::kBad, ReturnCode::kCmdInvalidArg};
+  }
   read_destination<Full>(at, Full::IndexExt::get(at), message);
   message.length = static_cast<std::uint32_t>(Full::RequestLen::get(at));
   message.remote_offset = Full::RemoteOffset::get(at);
@@ -98,12 +94,14 @@ Initiator::Result Initiator::immediate(CommandQueue& queue, const CommandView& c
     queue.sticky.set = true;
     return {};
   }
+  if (opcode == DmaOpcode::kAtomic || opcode == DmaOpcode::kFetchingAtomic)
+    return atomic_immediate(queue, command);
   using State = layout::Cstate;
   const std::byte* state = queue.sticky.command;
   const bool put = opcode == DmaOpcode::kPut;
   const bool restricted = State::Restricted::get(state) != 0;
-  // A message needs a state that says unrestricted. A PUT without match bits goes with either state,
-  // but only restricted ones are what our driver means.
+  // A message needs a state that says unrestricted. A PUT without match bits goes with either
+  // state, but only restricted ones are what our driver means.
   if (!queue.sticky.set || (restricted && !put) || (tables_.strict && put != restricted))
     return {Done::kBad, ReturnCode::kCmdInvalidArg};
   const unsigned header = put ? 16 : 32;
@@ -139,35 +137,10 @@ Initiator::Result Initiator::start(CommandQueue& queue, const Message& prepared,
   Completion completion = named;
   completion.queue = static_cast<std::uint16_t>(queue.setup.index);
   completion.queue_generation = queue.setup.generation;
-  const bool put = message.operation == Operation::kPut;
-  tables_.stats.add(put ? NicStats::Id::kPutsSent : NicStats::Id::kGetsSent);
+  tables_.stats.add(sent_as(message.operation));
   tables_.stats.add(NicStats::Id::kBytesSent, message.length);
   ++queue.outstanding;
   transport_->start(tables_.address, message, local, completion);
-  return {};
-}
-
-Initiator::Result Initiator::counting(const CommandView& command, unsigned group) {
-  using Ct = layout::Counting;
-  CountingEvent* const counter = tables_.counter(static_cast<unsigned>(Ct::Ct::get(command.at)));
-  if (counter == nullptr || counter->group != group)
-    return {Done::kBad, ReturnCode::kCmdInvalidArg};
-  switch (static_cast<CtOpcode>(command.opcode)) {
-    case CtOpcode::kSet:
-      if (Ct::SetCtSuccess::get(command.at) != 0) counter->success = Ct::CtSuccess::get(command.at);
-      if (Ct::SetCtFailure::get(command.at) != 0) counter->failure = Ct::CtFailure::get(command.at);
-      break;
-    case CtOpcode::kInc: {
-      const std::uint64_t failures = Ct::CtFailure::get(command.at);
-      counter->success =
-          (counter->success + Ct::CtSuccess::get(command.at)) & CountingEvent::kSuccessMax;
-      if (failures != 0) Tables::add_failures(*counter, failures);
-      break;
-    }
-    case CtOpcode::kGet: counter->write_back(); break;
-    default:  // CANCEL: nothing can be triggered here
-      break;
-  }
   return {};
 }
 
@@ -188,7 +161,7 @@ Initiator::Result Initiator::control(CommandQueue& queue, const CommandView& com
 void Initiator::completed(const Message& message, const Completion& completion,
                           const Outcome& outcome) {
   const bool ok = outcome.code == ReturnCode::kOk;
-  const bool put = message.operation == Operation::kPut;
+  const bool put = !fetches(message.operation);
   tables_.stats.add(ok ? NicStats::Id::kCompleted : NicStats::Id::kFailed);
   const std::uint64_t amount = completion.ct_bytes ? outcome.mlength : 1;
   if (put && completion.ct_send) tables_.count(completion.ct, ok, amount);

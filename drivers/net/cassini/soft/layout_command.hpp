@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures that the model reads from command queues and writes to their status block. Checked
-// against shs-cassini-headers: cxi_prov_hw.h, cassini_user_defs.h.
+// Commands of queues, and the status block that the model writes. Checked against
+// shs-cassini-headers: cxi_prov_hw.h, cassini_user_defs.h.
 #pragma once
 
 #include "drivers/net/cassini/soft/field.hpp"
@@ -46,6 +46,49 @@ namespace plnet::cassini::soft {
   X(MatchBits, "match_bits", 40, 0, 64)      \
   X(HeaderData, "header_data", 48, 0, 64)    \
   X(UserPtr, "user_ptr", 56, 0, 64)
+#define PLNET_SOFT_ATOMIC_CODES(X, byte)         \
+  X(AtomicOp, "atomic_op", byte, 0, 4)           \
+  X(AtomicKind, "atomic_type", (byte) + 1, 0, 4) \
+  X(CompareOp, "cswap_op", (byte) + 2, 0, 3)
+#define PLNET_SOFT_DMA_ATOMIC_FIELDS(X)       \
+  PLNET_SOFT_COMMAND(X)                       \
+  X(IndexExt, "index_ext", 1, 0, 5)           \
+  X(Lac, "lac", 2, 0, 3)                      \
+  PLNET_SOFT_FLAGS(X)                         \
+  PLNET_SOFT_DFA(X)                           \
+  X(RemoteOffset, "remote_offset", 8, 0, 56)  \
+  X(ReadAddr, "local_read_addr", 16, 0, 57)   \
+  X(RequestLen, "request_len", 24, 0, 32)     \
+  X(Ct, "ct", 28, 0, 11)                      \
+  X(Eq, "eq", 30, 0, 11)                      \
+  X(Initiator, "initiator", 36, 0, 32)        \
+  X(MatchBits, "match_bits", 40, 0, 64)       \
+  X(HeaderData, "header_data", 48, 0, 64)     \
+  X(UserPtr, "user_ptr", 56, 0, 64)           \
+  X(WriteAddr, "local_write_addr", 64, 0, 57) \
+  PLNET_SOFT_ATOMIC_CODES(X, 72)              \
+  X(WriteLac, "write_lac", 76, 0, 3)          \
+  X(SecondLow, "op2_word1", 80, 0, 64)        \
+  X(SecondHigh, "op2_word2", 88, 0, 64)
+#define PLNET_SOFT_IDC_HEADER(X) \
+  PLNET_SOFT_COMMAND(X)          \
+  X(Length, "length", 1, 0, 8)   \
+  PLNET_SOFT_DFA(X)              \
+  X(RemoteOffset, "remote_offset", 8, 0, 56)
+#define PLNET_SOFT_IDC_ATOMIC_FIELDS(X) \
+  PLNET_SOFT_IDC_HEADER(X)              \
+  X(LocalAddr, "local_addr", 16, 0, 57) \
+  PLNET_SOFT_ATOMIC_CODES(X, 24)        \
+  X(FirstLow, "op1_word1", 32, 0, 64)   \
+  X(FirstHigh, "op1_word2", 40, 0, 64)  \
+  X(SecondLow, "op2_word1", 48, 0, 64)  \
+  X(SecondHigh, "op2_word2", 56, 0, 64)
+// The payload of an immediate command of 32 bytes.
+#define PLNET_SOFT_SMALL_ATOMIC_FIELDS(X) \
+  PLNET_SOFT_IDC_HEADER(X)                \
+  X(AtomicOp, "amo_op", 16, 0, 4)         \
+  X(AtomicKind, "amo_type", 17, 0, 4)     \
+  X(FirstLow, "op1_word1", 24, 0, 64)
 #define PLNET_SOFT_CSTATE_FIELDS(X)   \
   PLNET_SOFT_COMMAND(X)               \
   X(Length, "length", 1, 0, 8)        \
@@ -56,11 +99,7 @@ namespace plnet::cassini::soft {
   X(UserPtr, "user_ptr", 16, 0, 64)   \
   X(Ct, "ct", 28, 0, 11)              \
   X(Eq, "eq", 30, 0, 11)
-#define PLNET_SOFT_IDC_PUT_FIELDS(X) \
-  PLNET_SOFT_COMMAND(X)              \
-  X(Length, "length", 1, 0, 8)       \
-  PLNET_SOFT_DFA(X)                  \
-  X(RemoteOffset, "remote_offset", 8, 0, 56)
+#define PLNET_SOFT_IDC_PUT_FIELDS(X) PLNET_SOFT_IDC_HEADER(X)
 #define PLNET_SOFT_IDC_MESSAGE_FIELDS(X)  \
   PLNET_SOFT_COMMAND(X)                   \
   X(Length, "length", 1, 0, 8)            \
@@ -136,6 +175,9 @@ namespace layout {
 PLNET_SOFT_LAYOUT(Command, 8, PLNET_SOFT_COMMAND);
 PLNET_SOFT_LAYOUT(FullDma, 64, PLNET_SOFT_FULL_DMA_FIELDS);
 PLNET_SOFT_LAYOUT(NomatchDma, 32, PLNET_SOFT_NOMATCH_DMA_FIELDS);
+PLNET_SOFT_LAYOUT(DmaAtomic, 128, PLNET_SOFT_DMA_ATOMIC_FIELDS);
+PLNET_SOFT_LAYOUT(IdcAtomic, 64, PLNET_SOFT_IDC_ATOMIC_FIELDS);
+PLNET_SOFT_LAYOUT(SmallAtomic, 32, PLNET_SOFT_SMALL_ATOMIC_FIELDS);
 PLNET_SOFT_LAYOUT(Cstate, 32, PLNET_SOFT_CSTATE_FIELDS);
 PLNET_SOFT_LAYOUT(IdcPut, 16, PLNET_SOFT_IDC_PUT_FIELDS);
 PLNET_SOFT_LAYOUT(IdcMessage, 32, PLNET_SOFT_IDC_MESSAGE_FIELDS);

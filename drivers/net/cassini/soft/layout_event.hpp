@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures that the model writes to event queues. Checked against shs-cassini-headers:
+// Events that the model writes into event queues. Checked against shs-cassini-headers:
 // cassini_user_defs.h, cxi_prov_hw.h.
 #pragma once
 
@@ -98,6 +98,10 @@ namespace plnet::cassini::soft {
   X(TimestampNs, "timestamp_ns", 0, 0, 30)   \
   X(TimestampSec, "timestamp_sec", 8, 0, 48) \
   PLNET_SOFT_EVENT(X, 15)
+#define PLNET_SOFT_TRIGGERED_FIELDS(X) \
+  X(Threshold, "threshold", 0, 0, 48)  \
+  X(Ct, "ct_handle", 8, 0, 11)         \
+  PLNET_SOFT_EVENT(X, 15)
 #define PLNET_SOFT_HEADER_EVENT_FIELDS(X) PLNET_SOFT_EVENT(X, 15)
 #define PLNET_SOFT_EQ_STATUS_FIELDS(X)               \
   X(TimestampNsCopy, "timestamp_ns_cpy", 0, 0, 30)   \
@@ -130,6 +134,7 @@ PLNET_SOFT_LAYOUT(CommandFailure, 16, PLNET_SOFT_COMMAND_FAILURE_FIELDS);
 PLNET_SOFT_LAYOUT(PctSct, 16, PLNET_SOFT_PCT_SCT_FIELDS);
 PLNET_SOFT_LAYOUT(PctTct, 16, PLNET_SOFT_PCT_TCT_FIELDS);
 PLNET_SOFT_LAYOUT(TimeEvent, 16, PLNET_SOFT_TIMESTAMP_FIELDS);
+PLNET_SOFT_LAYOUT(TriggeredEvent, 16, PLNET_SOFT_TRIGGERED_FIELDS);
 PLNET_SOFT_LAYOUT(EqSwitch, 16, PLNET_SOFT_HEADER_EVENT_FIELDS);
 PLNET_SOFT_LAYOUT(EqStatus, 64, PLNET_SOFT_EQ_STATUS_FIELDS);
 PLNET_SOFT_LAYOUT(EqSwState, 8, PLNET_SOFT_EQ_SW_STATE_FIELDS);

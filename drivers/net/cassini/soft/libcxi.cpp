@@ -260,8 +260,8 @@ int cxil_invalidate_pte_le(Portal* portal, unsigned buffer_id, unsigned list) {
   return soft::result_of(object.nic.invalidate(object.key, buffer_id, list));
 }
 
-// Device addresses of the messages that nobody asked for yet, as many as there is room for; their
-// count says how many there are.
+// Tells the device addresses of messages that wait on the unexpected list, as many as there is room
+// for; the count is that of all of them.
 int cxil_pte_status(Portal* portal, PortalStatus* status) {
   if (portal == nullptr || status == nullptr) return -EINVAL;
   auto& object = behind<soft::PortalObject>(portal);

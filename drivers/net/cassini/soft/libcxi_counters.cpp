@@ -61,7 +61,7 @@ std::uint64_t value_of(const soft::Nic& nic, unsigned number) {
   return found == kCounted.end() ? 0 : stats.get(found->count);
 }
 
-// Of the NIC's own clock, which stands still while the NIC does.
+// The NIC's own clock, which stands still while the NIC does.
 void tell_time(soft::DeviceObject& device, timespec* time) {
   if (time == nullptr) return;
   constexpr std::uint64_t kNsPerSecond = 1'000'000'000;

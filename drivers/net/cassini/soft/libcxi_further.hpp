@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver does not use of libcxi's interface: structures of services, counting events and
-// hardware, and the functions. Measured like libcxi_abi.hpp.
+// The part of libcxi's interface that the driver does not use: structures of services, counting
+// events and hardware, and the functions. Measured like libcxi_abi.hpp.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ void soft::WaitObject::wake() {
 // In this order: a caller looks at the queues after it has cleared, so what is told between the two
 // steps needs no signal. The other way round a signal between them would be read away while `told`
 // stays set, and no later event would wake the caller. An exchange, not a store: a store may become
-// visible only after the look at the queues, and an event between them would wake nobody.
+// visible only after the look at the queues, and an event between them would not wake the caller.
 void soft::WaitObject::clear() {
   char bytes[8];
   (void)!recv(fd, bytes, 1, MSG_OOB | MSG_DONTWAIT);

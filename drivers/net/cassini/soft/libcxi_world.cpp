@@ -52,7 +52,7 @@ class World {
   void run() {
     for (std::uint64_t now = 0; !stop_.load(std::memory_order_relaxed);) {
       if (fabric_.step(now) == 0) std::this_thread::yield();
-      if (fabric_.now_ns() != now) continue;  // another thread allocates: no step was made
+      if (fabric_.now_ns() != now) continue;  // another thread allocates: not a step
       now += kNsPerStep;
     }
   }

@@ -33,7 +33,9 @@ struct Entry {
   bool link_disable = false, unexpected_header_disable = false;
   bool use_once = false, no_truncate = false, manage_local = false;
   bool op_get = false, op_put = false;
-  // Of a header on the unexpected list:
+  // Only in a header on the unexpected list:
+  bool rendezvous = false;
+  std::uint8_t rendezvous_id = 0;
   std::uint16_t vni = 0;
   std::uint32_t rlength = 0;
   std::uint64_t header_data = 0;
@@ -50,7 +52,7 @@ class EntryPool {
     if (index != kNoEntry) {
       free_ = entries_[index].next;
     } else if (touched_ < count_) {
-      index = touched_++;  // memory is touched at its first use
+      index = touched_++;  // memory stays untouched until it is needed
     } else {
       return kNoEntry;
     }

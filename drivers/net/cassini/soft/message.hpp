@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message: the request of one command, its treatment at the target, and its outcome.
+// An operation on its way: the request of a command, its delivery at the target, its outcome.
 #pragma once
 
 #include <array>
@@ -12,7 +12,18 @@
 
 namespace plnet::cassini::soft {
 
-enum class Operation : std::uint8_t { kPut, kGet };
+enum class Operation : std::uint8_t { kPut, kGet, kAtomic, kFetchingAtomic };
+constexpr bool is_atomic(Operation operation) {
+  return operation == Operation::kAtomic || operation == Operation::kFetchingAtomic;
+}
+// The target writes to its memory.
+constexpr bool stores(Operation operation) {
+  return operation != Operation::kGet;
+}
+// The initiator gets bytes back.
+constexpr bool fetches(Operation operation) {
+  return operation == Operation::kGet || operation == Operation::kFetchingAtomic;
+}
 
 struct Message {
   Operation operation = Operation::kPut;
@@ -25,12 +36,23 @@ struct Message {
   NicAddress destination = 0;
   std::uint32_t initiator = 0;
   std::uint32_t length = 0;
+  // A rendezvous: the target takes `eager_length` bytes at once, and `remote_offset` is the device
+  // address at the initiator from which a GET reads the rest.
+  bool rendezvous = false;
+  std::uint8_t rendezvous_id = 0;
+  std::uint32_t eager_length = 0;
   std::uint64_t remote_offset = 0;
   std::uint64_t match_bits = 0;
   std::uint64_t header_data = 0;
 };
 
-// Memory at the initiator: by device address, or bytes from the command.
+constexpr std::uint32_t eager_bytes(const Message& message) {
+  if (!message.rendezvous) return message.length;
+  return message.eager_length < message.length ? message.eager_length : message.length;
+}
+
+// Memory at the initiator: by device address, or bytes that came with the command. An atomic
+// operation carries an AtomicRequest as bytes, and the address is that of its result.
 struct LocalBuffer {
   std::uint16_t group = 0;
   std::uint8_t lac = 0;
@@ -38,7 +60,7 @@ struct LocalBuffer {
   std::span<const std::byte> immediate;
 };
 
-// The reporting of the operation's end.
+// Events and counts that end an operation.
 struct Completion {
   std::uint64_t user_ptr = 0;
   std::uint32_t queue_generation = 0;  // of the command queue that began the operation
@@ -58,7 +80,7 @@ struct Outcome {
   bool retried = false;
 };
 
-// A matched operation whose data is being moved. Plain data: transports may store it.
+// An operation that matched and is being moved. Plain data: a transport may keep it.
 struct Delivery {
   Outcome outcome;
   std::uint16_t portal = 0;  // 0: none, nothing to finish

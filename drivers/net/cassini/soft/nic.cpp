@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The work of a NIC in each step.
+// The work of a NIC on each step.
 #include "drivers/net/cassini/soft/nic.hpp"
 
 #include "drivers/net/cassini/soft/layout_event.hpp"
@@ -47,7 +47,7 @@ unsigned Nic::step(std::uint64_t now_ns) {
     if (queue->stopped() && !queue->failure_told()) tell_failure(*queue);
     if (waits && first_ == 0) first_ = at;
   }
-  return done;
+  return done + initiator_.run_triggered();
 }
 
 unsigned Nic::run(CommandQueue& queue, bool& waits) {
@@ -116,7 +116,7 @@ Translated Nic::local_memory(const LocalBuffer& local, Operation operation, std:
   const Group* const group = tables_.group(local.group);
   if (length == 0) return {};
   if (group == nullptr) return {nullptr, ReturnCode::kInvalidAc};
-  const Access access = operation == Operation::kPut ? Access::kRead : Access::kWrite;
+  const Access access = fetches(operation) ? Access::kWrite : Access::kRead;
   const Translated found = group->space.translate(local.lac, local.iova + offset, length, access);
   if (found.code != ReturnCode::kOk) tables_.stats.add(NicStats::Id::kTranslationFaults);
   return found;

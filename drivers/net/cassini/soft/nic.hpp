@@ -80,7 +80,7 @@ class Nic {
   [[nodiscard]] Made<unsigned> make_profile(unsigned group, unsigned vni, unsigned traffic_class,
                                             const ProfileRequest& request = {});
   [[nodiscard]] Made<void> drop_profile(unsigned group, unsigned lcid);
-  // Another VNI for a profile that nobody shares.
+  // Another VNI for an exclusive profile.
   [[nodiscard]] Made<void> change_profile(unsigned group, unsigned lcid, unsigned vni);
   struct DomainId {
     std::uint32_t key = 0;  // VNI and PID
@@ -106,7 +106,7 @@ class Nic {
   [[nodiscard]] Made<unsigned> make_event_queue(unsigned group, unsigned mapping,
                                                 const EventQueueSetup& setup);
   [[nodiscard]] Made<void> drop_event_queue(unsigned number);
-  // Events after the EQ_SWITCH go to the other buffer; completion of the resize releases the first.
+  // Events after the EQ_SWITCH go to the other buffer; the first is released on completion.
   [[nodiscard]] Made<void> resize_event_queue(unsigned number, unsigned mapping, std::byte* memory,
                                               std::size_t bytes);
   [[nodiscard]] Made<void> complete_resize(unsigned number);
@@ -131,7 +131,7 @@ class Nic {
   [[nodiscard]] Made<void> set_writeback(unsigned number, void* writeback);
   [[nodiscard]] CountingDoorbell* counter_doorbell(unsigned number);
 
-  // The owner of operations under way to or from this NIC.
+  // Holds the operations that are under way to or from this NIC outside of it.
   class Carrier {
    public:
     virtual ~Carrier() = default;

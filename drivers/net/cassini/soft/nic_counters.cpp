@@ -61,6 +61,7 @@ Made<void> Nic::drop_counter(unsigned number) {
   if (counter == nullptr) return no(EINVAL);
   --group_of(counter->group)->objects;
   give(counter->group, Resource::kCounters);
+  initiator_.forget(number, nullptr);
   std::erase(doorbells_, number);
   *counter = {};
   return {};

@@ -142,6 +142,7 @@ Made<unsigned> Nic::make_command_queue(unsigned group, const QueueRequest& reque
     queue->traffic_class = profile.traffic_class;
     queue->profile_known = true;
   }
+  if (request.triggered) initiator_.make_room_for_triggered();
   active_.push_back(queue.get());
   queues_[index] = std::move(queue);
   ++owner->objects;
@@ -160,6 +161,7 @@ Made<void> Nic::drop_command_queue(unsigned index) {
   --owner->objects;
   give(queue->setup.group,
        queue->setup.transmit ? Resource::kTransmitQueues : Resource::kTargetQueues);
+  initiator_.forget(*queue);
   std::erase(active_, queue);
   queues_[index].reset();
   return {};

@@ -16,14 +16,25 @@ bool wants(const Entry& entry, std::uint32_t initiator) {
          (nic == kNicAddressAny || nic == (initiator & kNicAddressAny));
 }
 
-// The beginning of a message in the entry, and the room there.
+EventType event_of(Operation operation) {
+  switch (operation) {
+    case Operation::kPut: return EventType::kPut;
+    case Operation::kAtomic: return EventType::kAtomic;
+    case Operation::kFetchingAtomic: return EventType::kFetchAtomic;
+    case Operation::kGet: break;
+  }
+  return EventType::kGet;
+}
+
+// Where in the entry a message begins, and how much room there is.
 struct Room {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 Room room(const Entry& entry, const Message& message, bool clear_remote_offset) {
   std::uint64_t offset = entry.local_offset;
-  if (!entry.manage_local) offset = clear_remote_offset ? 0 : message.remote_offset;
+  if (!entry.manage_local)
+    offset = clear_remote_offset || message.rendezvous ? 0 : message.remote_offset;
   return {offset, offset < entry.length ? entry.length - offset : 0};
 }
 
@@ -47,6 +58,7 @@ ReturnCode Portals::find_portal(const Message& message, unsigned& number) {
 
 Portals::Found Portals::walk(PortalTable& portal, ListKind list, const Message& message) {
   std::uint32_t next = kNoEntry;
+  const std::uint32_t bytes = list == ListKind::kPriority ? message.length : eager_bytes(message);
   for (std::uint32_t at = portal.list(list).head; at != kNoEntry; at = next) {
     const Entry& entry = tables_.pool[at];
     next = entry.next;
@@ -54,10 +66,11 @@ Portals::Found Portals::walk(PortalTable& portal, ListKind list, const Message& 
       if (((message.match_bits ^ entry.match_bits) & ~entry.ignore_bits) != 0) continue;
       if (!wants(entry, message.initiator)) continue;
     }
-    const bool allowed = message.operation == Operation::kPut ? entry.op_put : entry.op_get;
+    const bool allowed = (entry.op_put || !stores(message.operation)) &&
+                         (entry.op_get || !fetches(message.operation));
     if (!allowed) return {at, list, ReturnCode::kOpViolation};
     if ((entry.no_truncate || portal.space_check) &&
-        message.length > room(entry, message, portal.clear_remote_offset).bytes) {
+        bytes > room(entry, message, portal.clear_remote_offset).bytes) {
       if (portal.space_check) return {at, list, ReturnCode::kNoSpace};
       continue;
     }
@@ -100,6 +113,7 @@ Delivery Portals::begin(const Message& message) {
   unsigned number = 0;
   ReturnCode code = find_portal(message, number);
   if (code == ReturnCode::kOk && !message.restricted && tables_.strict &&
+      !is_atomic(message.operation) &&
       (message.operation == Operation::kGet) != (message.index >= kPidGranule / 2))
     code = ReturnCode::kInvalidEndpoint;
   if (code == ReturnCode::kOk) {
@@ -137,8 +151,10 @@ void Portals::place(PortalTable& portal, unsigned number, const Found& found,
   Entry& entry = tables_.pool[found.entry];
   const Room space = room(entry, message, portal.clear_remote_offset);
   delivery.outcome.list = found.list;
-  delivery.outcome.mlength =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(message.length, space.bytes));
+  const auto fitting = [&space](std::uint32_t bytes) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, space.bytes));
+  };
+  delivery.outcome.mlength = fitting(eager_bytes(message));
   delivery.portal = static_cast<std::uint16_t>(number);
   delivery.portal_generation = portal.generation;
   delivery.group = entry.group;
@@ -152,6 +168,10 @@ void Portals::place(PortalTable& portal, unsigned number, const Found& found,
   delivery.ct_comm = entry.event_ct_comm;
   delivery.long_event = found.list != ListKind::kPriority || entry.manage_local;
 
+  if (is_atomic(message.operation) && delivery.outcome.mlength < message.length) {
+    delivery.outcome.code = ReturnCode::kAtomicLength;
+    return;
+  }
   const Translated there = memory(delivery, message.operation, 0, delivery.outcome.mlength);
   if (there.code != ReturnCode::kOk) {
     tables_.stats.add(NicStats::Id::kTranslationFaults);
@@ -169,7 +189,10 @@ void Portals::place(PortalTable& portal, unsigned number, const Found& found,
                                                 : ReturnCode::kNoSpace;
     return;
   }
-  if (entry.manage_local) entry.local_offset += delivery.outcome.mlength;
+  // The rest of a rendezvous follows in the same entry, unless it is an overflow entry.
+  if (entry.manage_local)
+    entry.local_offset +=
+        found.list == ListKind::kPriority ? fitting(message.length) : delivery.outcome.mlength;
   const bool used_up = entry.manage_local && entry.length - entry.local_offset < entry.min_free;
   if (entry.use_once || used_up) {
     delivery.auto_unlinked = true;
@@ -178,7 +201,7 @@ void Portals::place(PortalTable& portal, unsigned number, const Found& found,
   }
   tables_.stats.add(NicStats::Id::kDelivered);
   tables_.stats.add(NicStats::Id::kBytesDelivered, delivery.outcome.mlength);
-  if (delivery.outcome.mlength < message.length) tables_.stats.add(NicStats::Id::kTruncated);
+  if (delivery.outcome.mlength < eager_bytes(message)) tables_.stats.add(NicStats::Id::kTruncated);
   if (portal.event_match) target_event(message, delivery, EventType::kMatch);
 }
 
@@ -195,6 +218,8 @@ bool Portals::add_header(PortalTable& portal, const Message& message, const Deli
   header.header_data = message.header_data;
   header.vni = message.vni;
   header.buffer_id = delivery.buffer_id;
+  header.rendezvous = message.rendezvous;
+  header.rendezvous_id = message.rendezvous_id;
   portal.list(ListKind::kUnexpected).append(tables_.pool, index);
   ++portal.entries;
   return true;
@@ -205,7 +230,7 @@ Translated Portals::memory(const Delivery& delivery, Operation operation, std::u
   if (delivery.cut || length == 0) return {};
   const Group* const group = tables_.group(delivery.group);
   if (group == nullptr) return {nullptr, ReturnCode::kInvalidAc};
-  const Access access = operation == Operation::kPut ? Access::kWrite : Access::kRead;
+  const Access access = stores(operation) ? Access::kWrite : Access::kRead;
   return group->space.translate(delivery.lac, delivery.start + offset, length, access);
 }
 
@@ -224,8 +249,19 @@ void Portals::finish(const Message& message, Delivery& delivery) {
   if (delivery.unlink_event)
     unlink_event(delivery.portal, delivery.outcome.list, delivery.buffer_id, ReturnCode::kOk, true);
   if (delivery.comm_disable || (delivery.success_disable && ok)) return;
-  target_event(message, delivery,
-               message.operation == Operation::kPut ? EventType::kPut : EventType::kGet);
+  target_event(message, delivery, event_of(message.operation));
+  if (message.rendezvous && ok && delivery.outcome.list == ListKind::kPriority)
+    rendezvous_event(portal, delivery.portal,
+                     {.header_data = message.header_data,
+                      .match_bits = message.match_bits,
+                      .from = message.remote_offset + delivery.outcome.mlength,
+                      .to = delivery.start + delivery.outcome.mlength,
+                      .initiator = message.initiator,
+                      .mlength = delivery.outcome.mlength,
+                      .rlength = message.length,
+                      .buffer_id = delivery.buffer_id,
+                      .vni = message.vni,
+                      .id = message.rendezvous_id});
 }
 
 void Portals::target_event(const Message& message, const Delivery& delivery, EventType type) {
@@ -249,7 +285,7 @@ void Portals::target_event(const Message& message, const Delivery& delivery, Eve
   const bool is_long = delivery.long_event || portal.use_long_event ||
                        (eq->flags() & kEqTargetLong) != 0 || type == EventType::kMatch ||
                        outcome.mlength != message.length || outcome.code != ReturnCode::kOk ||
-                       outcome.mlength >= kShortLengthLimit;
+                       outcome.mlength >= kShortLengthLimit || message.rendezvous;
   if (!is_long) {
     Short::Length::set(base, outcome.mlength);
     Short::Code::set(base, static_cast<std::uint64_t>(outcome.code));
@@ -261,8 +297,41 @@ void Portals::target_event(const Message& message, const Delivery& delivery, Eve
   Long::MLength::set(base, outcome.mlength);
   Long::RLength::set(base, message.length);
   Long::RemoteOffset::set(base, message.remote_offset);
+  Long::Rendezvous::set(base, message.rendezvous ? 1 : 0);
+  Long::RendezvousId::set(base, message.rendezvous_id);
   Long::Start::set(base, delivery.start);
   Long::Code::set(base, static_cast<std::uint64_t>(outcome.code));
+  tables_.write(*eq, event, 64);
+}
+
+// Where hardware names itself as the reader (get_issued), this NIC leaves the GET to the process:
+// the driver can switch the engine off on hardware, too. The initiator is an address here.
+void Portals::rendezvous_event(const PortalTable& portal, unsigned number,
+                               const Rendezvous& rendezvous) {
+  EventQueue* const eq = tables_.eq(portal.eq);
+  if (eq == nullptr) return;
+  constexpr unsigned kNidShift = 12;
+  const unsigned pid = rendezvous.initiator >> (32 - kPidBits);
+  EventBuffer event;
+  std::byte* base = event.data();
+  using Long = layout::TargetLong;
+  Long::HeaderData::set(base, rendezvous.header_data);
+  Long::Initiator::set(base, endpoint_defined(pid, kPidGranule - 1) |
+                                 (rendezvous.initiator & kNicAddressAny) << kNidShift);
+  Long::PtlteIndex::set(base, number);
+  Long::EventKind::set(base, static_cast<std::uint64_t>(EventType::kRendezvous));
+  Long::Rendezvous::set(base, 1);
+  Long::MatchBits::set(base, rendezvous.match_bits);
+  Long::BufferId::set(base, rendezvous.buffer_id);
+  Long::Vni::set(base, rendezvous.vni);
+  Long::TimestampNs::set(base, tables_.now_ns % 1000000000);
+  Long::TimestampSecLow::set(base, tables_.now_ns / 1000000000);
+  Long::MLength::set(base, rendezvous.mlength);
+  Long::RLength::set(base, rendezvous.rlength);
+  Long::RemoteOffset::set(base, rendezvous.from);
+  Long::Start::set(base, rendezvous.to);
+  Long::RendezvousId::set(base, rendezvous.id);
+  Long::Code::set(base, static_cast<std::uint64_t>(ReturnCode::kOk));
   tables_.write(*eq, event, 64);
 }
 

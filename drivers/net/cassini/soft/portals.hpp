@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receiving half of a NIC: portal table entries, their states and lists, the commands of target
-// queues, and the treatment of arriving messages. begin() decides and counts, the transport then
-// moves the bytes, finish() notifies the process.
+// queues, and the delivery of messages. begin() decides and counts, the transport that carries
+// the message then moves its bytes, finish() tells the process.
 #pragma once
 
 #include <vector>
@@ -56,9 +56,19 @@ class Portals {
   ReturnCode set_state(const std::byte* command, unsigned group);
   [[nodiscard]] ReturnCode check_append(const std::byte* command, unsigned group) const;
   void link_event(const std::byte* command, ReturnCode code);
-  bool take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all);
+  enum class Taken : std::uint8_t { kNothing, kSome, kEntryUsed };
+  Taken take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all);
   void header_event(EventType type, const PortalTable& portal, unsigned number, const Entry& header,
                     const Entry& entry, bool consumed);
+  // The eager bytes of a rendezvous are there; the process fetches the rest.
+  struct Rendezvous {
+    std::uint64_t header_data = 0, match_bits = 0;
+    std::uint64_t from = 0, to = 0;  // device addresses: of the initiator, of the target
+    std::uint32_t initiator = 0, mlength = 0, rlength = 0;
+    std::uint16_t buffer_id = 0, vni = 0;
+    std::uint8_t id = 0;
+  };
+  void rendezvous_event(const PortalTable& portal, unsigned number, const Rendezvous& rendezvous);
   void state_change(unsigned number, StateChangeReason reason, bool nic_auto);
   void drop_entry(PortalTable& portal, EntryList& list, std::uint32_t index);
 

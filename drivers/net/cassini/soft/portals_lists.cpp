@@ -104,9 +104,9 @@ ReturnCode Portals::append(const std::byte* command, unsigned group) {
   }
   Entry& entry = tables_.pool[index];
   read_entry(command, group, tables_.min_free_shift, entry);
-  if (list == ListKind::kPriority && take_headers(portal, number, entry, !entry.use_once) &&
-      entry.use_once) {
-    tables_.give_entry(portal, index);  // used before it was linked
+  if (list == ListKind::kPriority &&
+      take_headers(portal, number, entry, !entry.use_once) == Taken::kEntryUsed) {
+    tables_.give_entry(portal, index);  // used before it was ever linked
     return ReturnCode::kOk;
   }
   portal.list(list).append(tables_.pool, index);
@@ -115,21 +115,40 @@ ReturnCode Portals::append(const std::byte* command, unsigned group) {
   return ReturnCode::kOk;
 }
 
-// Delivers headers that waited for this entry; the first one only, or all.
-bool Portals::take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all) {
-  bool taken = false;
+// Headers that waited for this entry; the first one only, or all that it has room for.
+Portals::Taken Portals::take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all) {
+  Taken taken = Taken::kNothing;
   EntryList& headers = portal.list(ListKind::kUnexpected);
   std::uint32_t next = kNoEntry;
-  for (std::uint32_t at = headers.head; at != kNoEntry && (all || !taken); at = next) {
+  for (std::uint32_t at = headers.head; at != kNoEntry && (all || taken == Taken::kNothing);
+       at = next) {
     const Entry& header = tables_.pool[at];
     next = header.next;
     if (!header_fits(header, entry) || !entry.op_put) continue;
-    taken = true;
+    const std::uint64_t offset = entry.local_offset;
+    if (entry.manage_local)
+      entry.local_offset += std::min<std::uint64_t>(header.rlength, entry.length - offset);
+    const bool used_up = entry.use_once ||
+                         (entry.manage_local && entry.length - entry.local_offset < entry.min_free);
+    taken = used_up ? Taken::kEntryUsed : Taken::kSome;
     if (entry.event_ct_overflow)
       tables_.count(entry.ct, true, entry.event_ct_bytes ? header.length : 1);
     if (!entry.comm_disable)
-      header_event(EventType::kPutOverflow, portal, number, header, entry, entry.use_once);
+      header_event(EventType::kPutOverflow, portal, number, header, entry, used_up);
+    if (header.rendezvous && !entry.comm_disable && entry.length > 0)
+      rendezvous_event(portal, number,
+                       {.header_data = header.header_data,
+                        .match_bits = header.match_bits,
+                        .from = header.remote_offset + header.length,
+                        .to = entry.start + offset + header.length,
+                        .initiator = header.match_id,
+                        .mlength = static_cast<std::uint32_t>(header.length),
+                        .rlength = header.rlength,
+                        .buffer_id = entry.buffer_id,
+                        .vni = header.vni,
+                        .id = header.rendezvous_id});
     drop_entry(portal, headers, at);
+    if (used_up && !entry.use_once) break;
   }
   return taken;
 }
@@ -151,6 +170,8 @@ void Portals::header_event(EventType type, const PortalTable& portal, unsigned n
   Long::MLength::set(base, header.length);
   Long::RLength::set(base, header.rlength);
   Long::RemoteOffset::set(base, header.remote_offset);
+  Long::Rendezvous::set(base, header.rendezvous ? 1 : 0);
+  Long::RendezvousId::set(base, header.rendezvous_id);
   Long::Start::set(base, header.start);
   Long::Code::set(base, static_cast<std::uint64_t>(ReturnCode::kOk));
   tables_.write(*eq, event, 64);
@@ -179,7 +200,7 @@ void Portals::search(const std::byte* command, bool remove) {
   EventQueue* const eq = tables_.eq(portal.eq);
   bool found = false;
   if (remove) {
-    found = take_headers(portal, number, wanted, !wanted.use_once);
+    found = take_headers(portal, number, wanted, !wanted.use_once) != Taken::kNothing;
   } else {
     const EntryList& headers = portal.list(ListKind::kUnexpected);
     for (std::uint32_t at = headers.head; at != kNoEntry; at = tables_.pool[at].next) {
@@ -235,8 +256,8 @@ ReturnCode Portals::set_state(const std::byte* command, unsigned /*group*/) {
   const auto drops = static_cast<std::uint32_t>(State::DropCount::get(command));
   PortalTable& portal = tables_.portals[number];
   if (wanted > PortalState::kSoftwareManaged) return ReturnCode::kCmdInvalidArg;
-  // Enabling after drops must name their number; after a further drop the command fails and must be
-  // repeated.
+  // The process names the number of drops when it enables; after one more drop it must ask
+  // again.
   const bool enables = wanted == PortalState::kEnabled || wanted == PortalState::kSoftwareManaged;
   if (!enables || drops == kDropCountIgnored || drops == portal.dropped) {
     portal.state = wanted;

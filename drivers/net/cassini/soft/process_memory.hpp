@@ -16,7 +16,7 @@ struct MemorySeen {
 // Allocates nothing. A length of 0 is whole.
 [[nodiscard]] MemorySeen look_at_memory(const void* begin, std::size_t length);
 
-// Of the pages behind this address; the system's page size where nothing is known of it.
+// The size of the pages behind this address; the system's page size where no memory is.
 [[nodiscard]] std::size_t page_size_at(const void* address);
 
 }  // namespace plnet::cassini::soft

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shares of services in a NIC. An administrator defines a service: its VNIs and traffic
-// classes, and for each kind of object a reserved number and a maximum. Processes notice the pool
-// of list entries: an append without one fails.
+// Accounts of the objects that the services of a NIC use: of each kind so many are kept for a
+// service and so many it may have at most. List entries are the pool that a process feels: an
+// append that finds none fails.
 #pragma once
 
 #include <array>

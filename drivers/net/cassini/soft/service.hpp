@@ -18,7 +18,7 @@ enum class Resource : std::uint8_t {
   kEventQueues,
   kCounters,
   kListEntries,
-  kTriggered,  // no command takes one yet: triggered operations end in a command failure
+  kTriggered,
   kAddressContexts,
 };
 inline constexpr unsigned kResources = 8;

@@ -18,7 +18,7 @@ struct SoftConfig {
 
   // One device for each address, cxi0 first.
   std::vector<NicAddress> addresses{kFirstAddress, kFirstAddress + 1};
-  // Of the default service; empty: any.
+  // VNIs of the default service; empty: any.
   std::vector<std::uint16_t> vnis;
   bool strict = false;  // NicOptions
 };

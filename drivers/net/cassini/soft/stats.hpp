@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of one software NIC.
+// The counters of one software NIC.
 #pragma once
 
 #include "lib/base/counters.hpp"
@@ -16,7 +16,8 @@ namespace plnet::cassini::soft {
     "low-latency writes that were rejected and read from memory")                                  \
   X(kPutsSent, "puts_sent", "messages", kCount, "PUT operations begun")                            \
   X(kGetsSent, "gets_sent", "messages", kCount, "GET operations begun")                            \
-  X(kBytesSent, "bytes_sent", "bytes", kCount, "bytes of operations begun")                        \
+  X(kAtomicsSent, "atomics_sent", "messages", kCount, "atomic operations begun")                   \
+  X(kBytesSent, "bytes_sent", "bytes", kCount, "asked for by operations begun")                    \
   X(kCompleted, "completed", "messages", kCount, "operations whose target answered OK")            \
   X(kFailed, "failed", "messages", kCount, "operations that ended with another code")              \
   X(kDelivered, "delivered", "messages", kCount, "operations that matched here")                   \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All objects that a NIC has allocated: every table with its limit. The parts that work on them
-// (portals, initiator, command queues) share only this.
+// The objects that a NIC has allocated: each table with its limit. The parts that work on them
+// (portals, initiator, command queues) share this and nothing else.
 #pragma once
 
 #include <array>
