@@ -172,7 +172,8 @@ class VerbsDriver {
   [[nodiscard]] virtual Result<void> listen(const Ipv4Endpoint& local) = 0;
   virtual void stop_listening(const Ipv4Endpoint& local) = 0;
   // Cold. prepare() creates the queue pair of a request, so that receives can be posted; accept()
-  // then answers. kNoMemory: try a smaller size.
+  // then answers. kNoMemory: try a smaller size. A request that cannot be accepted, since its peer
+  // has withdrawn it, is to be rejected; on_drained() follows if it was prepared.
   [[nodiscard]] virtual Result<void> prepare(QueuePairId request, const QueuePairSize& size) = 0;
   [[nodiscard]] virtual Result<void> accept(QueuePairId request,
                                             const ConnectParameters& parameters,

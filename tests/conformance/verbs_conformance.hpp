@@ -33,6 +33,8 @@ class VerbsBench {
  public:
   virtual ~VerbsBench() = default;
   virtual VerbsDriver& make(unsigned side, o2iblnd::VerbsEvents& events) = 0;
+  // The driver of another shard, on the device of the one that make() returned for this side.
+  virtual VerbsDriver& make_neighbour(unsigned side, o2iblnd::VerbsEvents& events) = 0;
   virtual bool run(const std::function<bool()>& done) = 0;
   virtual Ipv4Endpoint address(unsigned side) = 0;
   virtual std::span<std::byte> memory(unsigned side) = 0;  // arena 0
@@ -50,6 +52,7 @@ class VerbsUser final : public o2iblnd::VerbsEvents {
   unsigned established = 0;
   unsigned rejected = 0;
   unsigned disconnected = 0;
+  unsigned turned_down = 0;  // by the test, after prepare(): only on_drained() follows
   unsigned drained = 0;
   o2iblnd::RejectKind reject_kind = o2iblnd::RejectKind::kOther;
   Errc cause = Errc::kInvalid;
@@ -101,7 +104,7 @@ class VerbsUser final : public o2iblnd::VerbsEvents {
   void on_drained(QueuePairId which) override {
     EXPECT_TRUE(id.has_value() && which == *id);
     EXPECT_EQ(drained, 0U);
-    EXPECT_EQ(disconnected + rejected, 1U) << "drained, and nobody knows why";
+    EXPECT_EQ(disconnected + rejected + turned_down, 1U) << "drained without a reported cause";
     ++drained;
   }
   void on_device(bool, Errc) override {}
@@ -126,9 +129,11 @@ struct VerbsPair {
     ASSERT_TRUE(id.has_value());
     users[0].id = *id;
   }
+  [[nodiscard]] static o2iblnd::ReceiveRequest receive_of(std::uint64_t number) {
+    return {{{0, kReceiveArea + number * kMessageBytes}, kMessageBytes}, number};
+  }
   void post_receive(unsigned side, std::uint64_t number) {
-    const o2iblnd::ReceiveRequest receive{
-        {{0, kReceiveArea + number * kMessageBytes}, kMessageBytes}, number};
+    const o2iblnd::ReceiveRequest receive = receive_of(number);
     ASSERT_EQ(users[side].driver->post_receives(*users[side].id, {&receive, 1}), 1U);
   }
   void establish(unsigned receives = kReceives, const o2iblnd::ConnectParameters& with = {}) {
@@ -310,6 +315,104 @@ inline void check_rejections(VerbsBench& bench) {
   const std::array<std::byte, 57> too_long{};
   EXPECT_EQ(near.driver->connect(bench.address(0), bench.address(1), {8, 8}, {}, too_long).error(),
             Errc::kTooBig);
+}
+
+// Two drivers of one device: a request is reported to the first and given to the second.
+struct HandedPair {
+  explicit HandedPair(VerbsBench& bench) : pair(bench) {
+    second.driver = &bench.make_neighbour(1, second);
+  }
+  void give_away() {
+    ASSERT_TRUE(first.driver->listen(pair.bench.address(1)).has_value());
+    pair.request();
+    for (unsigned i = 0; i < VerbsPair::kReceives; ++i)
+      pair.post_receive(0, i);
+    ASSERT_TRUE(pair.bench.run([&] { return first.requests == 1; }));
+    const auto given = first.driver->give_away(*first.id);
+    ASSERT_TRUE(given.has_value());
+    handed = *given;
+    EXPECT_EQ(handed.from.address, pair.bench.address(0).address);
+    EXPECT_EQ(handed.to, pair.bench.address(1));
+    EXPECT_FALSE(first.driver->give_away(*first.id).has_value()) << "a request is given away once";
+  }
+  // Like an LND: a request that cannot be accepted is rejected. False: it has no queue pair.
+  [[nodiscard]] bool accept() {
+    const auto taken = second.driver->take_over(handed);
+    if (!taken) return false;
+    second.id = *taken;
+    const bool prepared =
+        second.driver->prepare(*second.id, {64, VerbsPair::kReceives}).has_value();
+    for (; prepared && posted < VerbsPair::kReceives; ++posted) {
+      const o2iblnd::ReceiveRequest receive = VerbsPair::receive_of(posted);
+      if (second.driver->post_receives(*second.id, {&receive, 1}) == 0) break;
+    }
+    if (!prepared || !second.driver->accept(*second.id, {}, {})) {
+      second.turned_down = prepared ? 1 : 0;
+      second.driver->reject(*second.id, {});
+    }
+    return prepared;
+  }
+
+  VerbsPair pair;
+  VerbsUser& near = pair.users[0];
+  VerbsUser& first = pair.users[1];
+  VerbsUser second;
+  o2iblnd::HandedRequest handed;
+  unsigned posted = 0;  // receives of the second
+};
+
+// The queue pair is the second driver's alone: its messages, its end.
+inline void check_handover(VerbsBench& bench) {
+  HandedPair hands(bench);
+  hands.give_away();
+  if (::testing::Test::HasFailure()) return;
+  auto& [pair, near, first, second, handed, posted] = hands;
+  ASSERT_TRUE(hands.accept());
+  ASSERT_TRUE(bench.run([&] { return near.established == 1 && second.established == 1; }));
+  constexpr std::uint64_t kMessages = 5;
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    const WorkRequest request = pair.send_of(8, i);
+    ASSERT_TRUE(bench.run([&] { return near.driver->post_chain(*near.id, {&request, 1}); }));
+    ASSERT_TRUE(bench.run([&] { return second.driver->post_chain(*second.id, {&request, 1}); }));
+  }
+  for (const VerbsUser* const user : {&near, &second}) {
+    ASSERT_TRUE(bench.run([&] { return user->count(WorkEvent::kReceived, true) == kMessages; }));
+    ASSERT_TRUE(bench.run([&] { return user->count(WorkEvent::kSent, true) == kMessages; }));
+  }
+  second.driver->to_error(*second.id);
+  ASSERT_TRUE(bench.run([&] { return near.drained == 1 && second.drained == 1; }));
+  EXPECT_EQ(second.requests, 0U) << "a request is reported once";
+  EXPECT_TRUE(first.log.empty());
+  EXPECT_EQ(first.established + first.disconnected + first.drained, 0U);
+}
+
+inline void check_turned_down(VerbsBench& bench) {
+  HandedPair hands(bench);
+  hands.give_away();
+  if (::testing::Test::HasFailure()) return;
+  hands.second.driver->turn_down(hands.handed);
+  ASSERT_TRUE(bench.run([&] { return hands.near.drained == 1; }));
+  EXPECT_EQ(hands.near.established, 0U);
+  EXPECT_EQ(hands.near.count(WorkEvent::kReceived, false), VerbsPair::kReceives);
+}
+
+// The peer gives up while its request is on the way between two shards: no driver hears of it. The
+// second driver sees the failure in one of its calls, or as the end of the connection.
+// `polls` after the peer's end let the news arrive.
+inline void check_withdrawn(VerbsBench& bench, unsigned polls) {
+  HandedPair hands(bench);
+  hands.give_away();
+  if (::testing::Test::HasFailure()) return;
+  auto& [pair, near, first, second, handed, posted] = hands;
+  near.driver->to_error(*near.id);
+  ASSERT_TRUE(bench.run([&] { return near.drained == 1; }));
+  (void)bench.run([&] { return polls-- == 0; });
+  if (hands.accept()) {
+    ASSERT_TRUE(bench.run([&] { return second.drained == 1; }));
+    EXPECT_EQ(second.count(WorkEvent::kReceived, false), posted);
+  }
+  EXPECT_EQ(second.count(WorkEvent::kReceived, true), 0U);
+  EXPECT_EQ(first.drained, 0U);
 }
 
 }  // namespace plnet::conformance

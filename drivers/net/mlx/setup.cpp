@@ -141,8 +141,8 @@ Result<void> Device::accept(QueuePairId request, const ConnectParameters& parame
   rdma_conn_param answer = parameters_of(parameters);
   answer.private_data = data.data();
   answer.private_data_len = static_cast<std::uint8_t>(data.size());
-  connection->state = State::kAccepting;
   if (rdma_accept(connection->id, &answer) != 0) return last_error();
+  connection->state = State::kAccepting;
   return {};
 }
 

@@ -26,11 +26,10 @@ class SimVerbsBench final : public conformance::VerbsBench {
   SimVerbsBench(std::uint64_t seed, const SimShape& shape)
       : cluster(seed, shape), fabric(cluster.network, shape.verbs, seed) {}
   o2iblnd::VerbsDriver& make(unsigned side, o2iblnd::VerbsEvents& events) override {
-    SimShard& shard = *cluster.shards[side];
-    drivers[side] =
-        std::make_unique<SimVerbsDriver>(fabric, shard.host(), arenas.tables[side], events, shard);
-    shard.add(*drivers[side]);
-    return *drivers[side];
+    return make_in(drivers[side], side, events);
+  }
+  o2iblnd::VerbsDriver& make_neighbour(unsigned side, o2iblnd::VerbsEvents& events) override {
+    return make_in(neighbours[side], side, events);
   }
   bool run(const std::function<bool()>& done) override { return cluster.run(done); }
   o2iblnd::Ipv4Endpoint address(unsigned side) override { return {kFirstAddress + side, kPort}; }
@@ -40,6 +39,17 @@ class SimVerbsBench final : public conformance::VerbsBench {
   SimVerbsFabric fabric;
   SimArenas arenas{conformance::kVerbsArenaBytes};
   std::array<std::unique_ptr<SimVerbsDriver>, 2> drivers;
+  std::array<std::unique_ptr<SimVerbsDriver>, 2> neighbours;
+
+ private:
+  o2iblnd::VerbsDriver& make_in(std::unique_ptr<SimVerbsDriver>& place, unsigned side,
+                                o2iblnd::VerbsEvents& events) {
+    SimShard& shard = *cluster.shards[side];
+    place =
+        std::make_unique<SimVerbsDriver>(fabric, shard.host(), arenas.tables[side], events, shard);
+    shard.add(*place);
+    return *place;
+  }
 };
 
 SimShape shape_of(std::uint64_t seed) {
@@ -78,6 +88,30 @@ TEST(SimVerbsConformance, Rejections) {
     SimVerbsBench bench(seed, shape_of(seed));
     conformance::check_rejections(bench);
   }
+}
+
+TEST(SimVerbsConformance, ARequestIsAcceptedByAnotherShard) {
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
+    SimVerbsBench bench(seed, shape_of(seed));
+    conformance::check_handover(bench);
+    EXPECT_EQ(bench.fabric.queue_pairs(), 0U);
+  });
+}
+
+TEST(SimVerbsConformance, ARequestIsTurnedDownOnItsWayToAnotherShard) {
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
+    SimVerbsBench bench(seed, shape_of(seed));
+    conformance::check_turned_down(bench);
+    EXPECT_EQ(bench.fabric.queue_pairs(), 0U);
+  });
+}
+
+TEST(SimVerbsConformance, ARequestIsWithdrawnOnItsWayToAnotherShard) {
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
+    SimVerbsBench bench(seed, shape_of(seed));
+    conformance::check_withdrawn(bench, static_cast<unsigned>(seed % 40));
+    EXPECT_EQ(bench.fabric.queue_pairs(), 0U);
+  });
 }
 
 TEST(SimVerbs, SameSeedSameRunOtherSeedOtherRun) {

@@ -18,6 +18,9 @@ class MlxBench final : public conformance::VerbsBench {
     if (maps) ends_[side]->device->set_mapping(*maps);
     return *ends_[side]->device;
   }
+  o2iblnd::VerbsDriver& make_neighbour(unsigned side, o2iblnd::VerbsEvents& events) override {
+    return ends_[side]->add_neighbour(events);
+  }
   bool run(const std::function<bool()>& done) override {
     for (const Instant end = time_now() + kPatience; time_now() < end;) {
       if (done()) return true;
@@ -37,6 +40,9 @@ class MlxBench final : public conformance::VerbsBench {
   }
   [[nodiscard]] std::uint64_t count(unsigned side, MlxTable::Id id) const {
     return ends_[side]->device->counters().value(static_cast<std::size_t>(id));
+  }
+  [[nodiscard]] std::uint64_t neighbour_count(unsigned side, MlxTable::Id id) const {
+    return ends_[side]->neighbour->counters().value(static_cast<std::size_t>(id));
   }
   End& end(unsigned side) { return *ends_[side]; }
   std::optional<MapRules> maps;
@@ -116,6 +122,34 @@ TEST_F(MlxVerbs, AMessageWithoutAReceiveEndsTheConnection) {
 TEST_F(MlxVerbs, Rejections) {
   MlxBench bench;
   conformance::check_rejections(bench);
+}
+
+TEST_F(MlxVerbs, ARequestIsAcceptedByAnotherShard) {
+  MlxBench bench;
+  conformance::check_handover(bench);
+  EXPECT_EQ(bench.count(1, MlxTable::Id::kHandedOver), 1U);
+  EXPECT_EQ(bench.count(1, MlxTable::Id::kOpen), 0U);
+  EXPECT_EQ(bench.neighbour_count(1, MlxTable::Id::kEstablished), 1U);
+  EXPECT_EQ(bench.neighbour_count(1, MlxTable::Id::kOpen), 0U);
+  EXPECT_EQ(bench.neighbour_count(1, MlxTable::Id::kDrainsForced), 0U);
+}
+
+TEST_F(MlxVerbs, ARequestIsTurnedDownOnItsWayToAnotherShard) {
+  MlxBench bench;
+  conformance::check_turned_down(bench);
+}
+
+// The event that the peer has gone has no user: without the failure of accept() the queue pair
+// would stay for ever.
+TEST_F(MlxVerbs, ARequestIsWithdrawnOnItsWayToAnotherShard) {
+  for (const unsigned polls : {0U, 2000U}) {
+    SCOPED_TRACE(polls);
+    MlxBench bench;
+    conformance::check_withdrawn(bench, polls);
+    if (HasFailure()) return;
+    EXPECT_EQ(bench.neighbour_count(1, MlxTable::Id::kOpen), 0U);
+    EXPECT_EQ(bench.neighbour_count(1, MlxTable::Id::kDrainsForced), 0U);
+  }
 }
 
 TEST_F(MlxVerbs, ConnectToNowhereFails) {

@@ -67,11 +67,22 @@ struct End {
     device = std::move(*made);
   }
 
-  unsigned poll(Instant now) { return desk->poll(now) + device->poll(now); }
+  Device& add_neighbour(o2iblnd::VerbsEvents& events) {
+    auto made = Device::open(*adapter, {.connections_max = 64}, events);
+    EXPECT_TRUE(made.has_value()) << made.error().what;
+    neighbour = std::move(*made);
+    return *neighbour;
+  }
+
+  unsigned poll(Instant now) {
+    const unsigned work = desk->poll(now) + device->poll(now);
+    return neighbour == nullptr ? work : work + neighbour->poll(now);
+  }
 
   std::shared_ptr<EventDesk> desk;  // shared by both ends, as by the adapters of one node
   std::unique_ptr<Adapter> adapter;
   std::unique_ptr<Device> device;
+  std::unique_ptr<Device> neighbour;  // of another shard
 };
 
 class MlxTest : public testing::Test {
