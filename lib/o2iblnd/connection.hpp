@@ -68,7 +68,6 @@ struct Connection : ListNode<OfPeer>, ListNode<ForService>, ListNode<ForRoom> {
   bool active = false;       // we have asked
   bool established = false;  // now or earlier
   bool disconnected = false;
-  bool let_go = false;         // closing, and the ends of all messages on it were reported
   Errc cause = Errc::kClosed;  // of the end
   Retry retry;                 // a rejection of ours, and its consequence
   Peer* peer = nullptr;

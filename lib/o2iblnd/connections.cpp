@@ -62,7 +62,7 @@ void Connections::begin(Connection& one, Peer& peer, bool active, const Offer& o
               "a free connection is idle");
   one.state = active ? Connection::State::kConnecting : Connection::State::kAccepting;
   one.active = active;
-  one.established = one.disconnected = one.let_go = one.away = false;
+  one.established = one.disconnected = one.away = false;
   one.cause = Errc::kClosed;
   one.retry = {};
   one.peer = &peer;
@@ -112,6 +112,7 @@ Rx* Connections::receive_at(std::uint32_t index) {
 }
 
 std::span<const std::byte> Connections::bytes_of(const Rx& rx) const {
+  PLNET_CHECK(rx.length <= kMessageBytes, "a message fits into its buffer");
   const auto index = static_cast<std::uint32_t>(&rx - receives_.get());
   return environment_.config.arenas->bytes(buffer(index)).first(rx.length);
 }
@@ -151,6 +152,7 @@ void Connections::repost(Connection& connection) {
     }
     const std::size_t taken =
         environment_.driver.post_receives(connection.id, {burst.data(), count});
+    PLNET_CHECK(taken <= count, "a driver takes no more receives than it is given");
     for (std::size_t i = 0; i < taken; ++i) {
       which[i]->posted = true;
       connection.credits.receive_posted(which[i]->use);
@@ -185,12 +187,6 @@ void Connections::serve_those_for_room() {
   for_room_.take(environment_.freed, waiting);
   while (Connection* const connection = waiting.pop_front())
     serve_soon(*connection);
-}
-
-Connection* Connections::let_go_next() {
-  Connection* const one = closed_.pop_front();
-  if (one != nullptr) one->let_go = true;
-  return one;
 }
 
 }  // namespace plnet::o2iblnd

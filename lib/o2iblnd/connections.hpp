@@ -81,11 +81,11 @@ class Connections {
     return pool_.index_of(&connection);
   }
 
-  // Disconnects it; what is on it is let go in the same flush or poll, by let_go_next(). The first
-  // cause stays.
+  // Disconnects it; its messages end in the same flush or poll, by next_closed(). The first cause
+  // stays.
   void close(Connection& connection, Errc cause);
-  [[nodiscard]] Connection* let_go_next();
-  [[nodiscard]] bool has_to_let_go() const { return !closed_.empty(); }
+  [[nodiscard]] Connection* next_closed() { return closed_.pop_front(); }
+  [[nodiscard]] bool has_closed() const { return !closed_.empty(); }
 
   [[nodiscard]] std::size_t used() const { return pool_.capacity() - pool_.free_count(); }
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(pool_.capacity()); }

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "lib/base/arena.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/lnet/api/lnd.hpp"
@@ -82,6 +83,7 @@ struct Environment {
   }
   // Ends a message. The core is told at the end of a flush or poll.
   void complete(const lnet::Completion& completion) {
+    PLNET_CHECK(completion.transmit != nullptr, "a message of the core ends");
     reported[reported_count++] = completion;
     if (reported_count == reported.size()) report();
   }

@@ -16,7 +16,7 @@ Handshakes::Handshakes(Environment& environment, Connections& connections, Peers
       sends_(sends),
       receives_(receives) {}
 
-void Handshakes::want(Peer& peer, Tx& tx) {
+void Handshakes::wait_for_connection(Peer& peer, Tx& tx) {
   sends_.wait(tx, peer);
   peer.elsewhere = false;
   if (peer.is_known()) return connect_here(peer);
@@ -41,8 +41,8 @@ std::uint16_t Handshakes::depth_to_ask(const Peer& peer, std::uint16_t version) 
       depth_that_fits(environment_.driver.limits(), version, most, peer.max_frags));
 }
 
-// Counted in peer.connecting already.
 void Handshakes::connect(Peer& peer) {
+  PLNET_CHECK(peer.connecting > 0, "the caller has counted the attempt");
   environment_.count(Id::kConnects);
   const std::uint16_t version = peer.version == 0 ? kVersion2 : peer.version;
   const Offer offer{
@@ -83,7 +83,7 @@ Result<Connection*> Handshakes::dial(Peer& peer, Offer offer, std::uint64_t inca
   if (!id) return std::unexpected(id.error());
   if (offer.queue_depth < wanted) peer.queue_depth = offer.queue_depth;
   Connection* const connection = connections_.take(peer, *id, true, offer);
-  PLNET_CHECK(connection != nullptr, "there is room for it");
+  PLNET_CHECK(connection != nullptr, "the caller has looked for room");
   if (!connections_.post_all(*connection)) connections_.close(*connection, Errc::kNoMemory);
   return connection;
 }
@@ -111,7 +111,7 @@ void Handshakes::attempt_failed(Peer& peer, bool active, Errc cause) {
     environment_.core.on_peer(peer.nid, lnet::PeerNotice::kDown, peer.last_alive);
     environment_.core.on_unreachable(peer.nid, cause);
   }
-  peers_.let_go(peer);
+  peers_.release_unused(peer);
 }
 
 void Handshakes::on_rejected(Connection& connection, RejectKind kind,
@@ -130,7 +130,7 @@ void Handshakes::on_rejected(Connection& connection, RejectKind kind,
 }
 
 // An attempt that a peer has rejected is made again once its queue pair has gone, if it is needed.
-void Handshakes::on_let_go(Connection& connection) {
+void Handshakes::on_ended(Connection& connection) {
   Peer& peer = *connection.peer;
   if (connection.is_lane()) {
     Lane& lane = *connection.lane;
@@ -213,7 +213,9 @@ void Handshakes::on_established(Connection& connection, std::span<const std::byt
 void Handshakes::establish(Connection& connection, Errc failure, bool failed) {
   Peer& peer = *connection.peer;
   const bool first = !peer.is_open();
-  --(connection.active ? peer.connecting : peer.accepting);
+  unsigned& attempts = connection.active ? peer.connecting : peer.accepting;
+  PLNET_CHECK(attempts > 0, "an attempt ends once");
+  --attempts;
   connection.established = true;
   connection.state = State::kEstablished;
   peer.reconnects = 0;
@@ -231,20 +233,21 @@ void Handshakes::establish(Connection& connection, Errc failure, bool failed) {
   peers_.announce_soon(peer);
   if (connection.away) {
     peer.away.push_back(connection);
-    if (first) meet(peer, connection);
+    if (first) tell_alive(peer, connection);
     connection.lane->offer = connection.offer;
     connection.lane->incarnation = connection.incarnation;
     environment_.config.lanes->say(*connection.lane, LaneWord::kOpen);
     return connect_here(peer);
   }
   peer.connections.push_back(connection);
-  if (first) meet(peer, connection);
+  if (first) tell_alive(peer, connection);
   open(connection);
 }
 
 void Handshakes::open(Connection& connection) {
   const std::uint16_t version = connection.offer.version;
   const unsigned depth = connection.offer.queue_depth;
+  PLNET_CHECK(depth > 0 && !connection.away, "an established connection has credits");
   environment_.count(Id::kEstablished);
   connection.last_send = environment_.now;
   connection.credits =
@@ -256,10 +259,10 @@ void Handshakes::open(Connection& connection) {
   while (Tx* const tx = connection.peer->waiting.pop_front())
     sends_.queue(*tx, connection);
   connections_.serve_soon(connection);
-  receives_.take_early(connection);
+  receives_.read_early(connection);
 }
 
-void Handshakes::meet(Peer& peer, const Connection& connection) {
+void Handshakes::tell_alive(Peer& peer, const Connection& connection) {
   const bool restarted =
       peer.last_incarnation != 0 && peer.last_incarnation != connection.incarnation;
   if (restarted) environment_.count(Id::kRestarts);

@@ -20,19 +20,19 @@ class Handshakes {
 
   // A message for a peer without a connection waits; the first begins as many attempts as there
   // are to be connections.
-  void want(Peer& peer, Tx& tx);
+  void wait_for_connection(Peer& peer, Tx& tx);
 
   void on_request(QueuePairId request, const Ipv4Endpoint& from, std::span<const std::byte> data);
   void on_established(Connection& connection, std::span<const std::byte> data);
   void on_rejected(Connection& connection, RejectKind kind, std::span<const std::byte> data);
   // A connection is disconnected: the peer may have none left.
-  void on_let_go(Connection& connection);
+  void on_ended(Connection& connection);
   // --- Connections on other shards: handshakes_lanes.cpp ---
   // A word of the home about a connection that lies here, or is to be made here.
-  void told(const LaneNote& note);
+  void on_home_note(const LaneNote& note);
   // At the home of a peer: a word about a connection on another shard. The LND itself handles
   // kDrained.
-  void heard(const LaneNote& note);
+  void on_lane_note(const LaneNote& note);
   // Tells the core the lanes on which messages to the peer can leave.
   void announce(Peer& peer);
   // Attempts that are due or too late, messages that have waited for too long.
@@ -71,8 +71,8 @@ class Handshakes {
   [[nodiscard]] Peer* peer_of(const Lane& lane);
   void give_lane(Lane& lane, Connection& connection);
   void dial_for(Lane& lane);
-  void take_for(Lane& lane);
-  void meet(Peer& peer, const Connection& connection);
+  void accept_for(Lane& lane);
+  void tell_alive(Peer& peer, const Connection& connection);
   [[nodiscard]] std::uint16_t depth_to_ask(const Peer& peer, std::uint16_t version) const;
 
   // The time for the peer's own request, after it has rejected ours in its favour.

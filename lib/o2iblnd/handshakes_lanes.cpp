@@ -74,7 +74,7 @@ bool Handshakes::accept_away(QueuePairId request, Peer& peer, const Message& mes
   return true;
 }
 
-void Handshakes::heard(const LaneNote& note) {
+void Handshakes::on_lane_note(const LaneNote& note) {
   Lane& lane = *note.lane;
   Connection& connection = *connections_.at(lane.at_home);
   switch (note.word) {
@@ -128,11 +128,11 @@ void Handshakes::dial_for(Lane& lane) {
   if (peer == nullptr) return lanes.report_gone(lane, Errc::kNoMemory);
   const auto connection = dial(*peer, lane.offer, lane.incarnation);
   if (connection) return give_lane(lane, **connection);
-  peers_.let_go(*peer);
+  peers_.release_unused(*peer);
   lanes.report_gone(lane, connection.error());
 }
 
-void Handshakes::take_for(Lane& lane) {
+void Handshakes::accept_for(Lane& lane) {
   LaneEnd& lanes = *environment_.config.lanes;
   Peer* const peer = peer_of(lane);
   const auto request = environment_.driver.take_over(lane.request);
@@ -155,14 +155,14 @@ void Handshakes::take_for(Lane& lane) {
     give_lane(lane, *connection);
     return answer(*connection, message);
   }
-  if (peer != nullptr) peers_.let_go(*peer);
+  if (peer != nullptr) peers_.release_unused(*peer);
   lanes.report_gone(lane, request ? Errc::kNoMemory : request.error());
 }
 
-void Handshakes::told(const LaneNote& note) {
+void Handshakes::on_home_note(const LaneNote& note) {
   Lane& lane = *note.lane;
   if (note.word == LaneWord::kDial) return dial_for(lane);
-  if (note.word == LaneWord::kTake) return take_for(lane);
+  if (note.word == LaneWord::kTake) return accept_for(lane);
   if (lane.over) return environment_.config.lanes->report(lane, Lane::kGone, note.cause);
   Connection& connection = *connections_.at(lane.at_lane);
   if (connection.state == State::kClosing) return;

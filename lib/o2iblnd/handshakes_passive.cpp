@@ -89,7 +89,7 @@ std::expected<Peer*, RejectReason> Handshakes::judge_peer(const Message& request
 std::expected<void, RejectReason> Handshakes::accept(QueuePairId request, Peer& peer,
                                                      const Message& message) {
   const auto no_room = [&] {
-    peers_.let_go(peer);
+    peers_.release_unused(peer);
     return std::unexpected(RejectReason::kNoResources);
   };
   if (!connections_.has_room()) return no_room();
@@ -100,7 +100,7 @@ std::expected<void, RejectReason> Handshakes::accept(QueuePairId request, Peer& 
   if (!prepare(request, offer)) return no_room();
   begin_accepting(peer, message);
   Connection* const connection = connections_.take(peer, request, false, offer);
-  PLNET_CHECK(connection != nullptr, "there is room for it");
+  PLNET_CHECK(connection != nullptr, "the caller has looked for room");
   answer(*connection, message);
   return {};
 }
@@ -127,6 +127,7 @@ void Handshakes::begin_accepting(Peer& peer, const Message& message) {
 }
 
 void Handshakes::answer(Connection& connection, const Message& request) {
+  PLNET_CHECK(connection.state == Connection::State::kAccepting, "a request is answered once");
   connection.incarnation = request.source_stamp;
   Result<void> accepted = std::unexpected(Errc::kNoMemory);
   if (connections_.post_all(connection)) {

@@ -51,7 +51,7 @@ Result<void> O2ibLnd::listen() {
 
 std::size_t O2ibLnd::send(std::span<lnet::Transmit* const> burst) {
   std::size_t taken = 0;
-  while (taken < burst.size() && !must_wait(*burst[taken]) && sends_.take(*burst[taken]))
+  while (taken < burst.size() && !must_wait(*burst[taken]) && sends_.accept(*burst[taken]))
     ++taken;
   return taken;
 }
@@ -89,7 +89,7 @@ bool O2ibLnd::idle() const {
 
 bool O2ibLnd::has_work() const {
   return sends_.has_outgoing() || receives_.has_decided() || connections_.has_to_serve() ||
-         connections_.has_to_let_go() || peers_.has_to_announce() || releases_due_ ||
+         connections_.has_closed() || peers_.has_to_announce() || releases_due_ ||
          (environment_.shutting_down && !closed_everything_);
 }
 
@@ -103,12 +103,12 @@ unsigned O2ibLnd::flush(Instant now) {
   environment_.now = now;
   sends_.end_cancelled();
   if (environment_.shutting_down && !std::exchange(closed_everything_, true)) close_everything();
-  unsigned work = let_go();
+  unsigned work = end_closed();
   look_around();
   work += receives_.run_decided();
   work += launch();
   work += serve();
-  work += let_go();
+  work += end_closed();
   if (releases_due_) work += serve_releases();
   environment_.report();
   while (Peer* const peer = peers_.next_to_announce())
@@ -143,7 +143,7 @@ void O2ibLnd::launch(Tx& tx) {
     environment_.count(Id::kNoLane);
     return sends_.give_up(tx, Errc::kIo, Health::kRemoteDropped);
   }
-  if (connection == nullptr) return handshakes_.want(peer, tx);
+  if (connection == nullptr) return handshakes_.wait_for_connection(peer, tx);
   peer.connections.push_back(*connection);  // round robin
   sends_.queue(tx, *connection);
 }
@@ -161,12 +161,12 @@ unsigned O2ibLnd::serve() {
 }
 
 // Ends the messages of connections that are disconnected by now.
-unsigned O2ibLnd::let_go() {
+unsigned O2ibLnd::end_closed() {
   unsigned work = 0;
-  while (Connection* const connection = connections_.let_go_next()) {
-    sends_.let_go_all(*connection);
-    receives_.let_go_all(*connection);
-    handshakes_.on_let_go(*connection);
+  while (Connection* const connection = connections_.next_closed()) {
+    sends_.end_all(*connection);
+    receives_.end_all(*connection);
+    handshakes_.on_ended(*connection);
     const Peer& peer = *connection->peer;
     if (peer.reconnecting > 0) look_at_ = std::min(look_at_, peer.retry_at);
     releases_due_ = releases_due_ || !peers_.releasing().empty();
@@ -236,7 +236,7 @@ void O2ibLnd::close_everything() {
     if (peer == nullptr) continue;
     peer->reconnecting = 0;
     sends_.give_up_all(peer->waiting, Errc::kShutdown, Health::kLocalAborted);
-    peers_.let_go(*peer);
+    peers_.release_unused(*peer);
   }
 }
 
@@ -245,7 +245,7 @@ unsigned O2ibLnd::serve_releases() {
   for (lnet::PeerLink* const link : peers_.releasing()) {
     if (auto* const peer = static_cast<Peer*>(link->lnd_peer)) close_peer(*peer);
   }
-  (void)let_go();
+  (void)end_closed();
   environment_.report();  // the core learns the ends of a peer's messages before its release
   return static_cast<unsigned>(std::erase_if(peers_.releasing(), [this](lnet::PeerLink* link) {
     auto* const peer = static_cast<Peer*>(link->lnd_peer);
@@ -254,7 +254,7 @@ unsigned O2ibLnd::serve_releases() {
       peer->releasing = peer->closed = false;
       peers_.bind(*peer, nullptr);
       Peers::forget(*peer);
-      peers_.let_go(*peer);
+      peers_.release_unused(*peer);
     }
     environment_.core.on_peer_released(*link);
     return true;

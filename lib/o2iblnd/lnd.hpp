@@ -49,7 +49,7 @@ class O2ibLnd : public lnet::Lnd, public VerbsEvents {
 
   // Handles a word about a connection on another shard than its peer's home, from
   // LaneEnd::collect(), for the interface that the lane names. Called like an event of the driver.
-  void hear(const LaneNote& note);
+  void on_lane_note(const LaneNote& note);
 
   // Other values of those that change live; the rest has to be as before. Between two turns.
   void set_tunables(const Tunables& tunables);
@@ -78,7 +78,7 @@ class O2ibLnd : public lnet::Lnd, public VerbsEvents {
   unsigned launch();
   void launch(Tx& tx);
   unsigned serve();
-  unsigned let_go();
+  unsigned end_closed();
   void look_around();
   void look_at(Connection& connection);
   unsigned serve_releases();

@@ -14,14 +14,14 @@ void O2ibLnd::on_completions(std::span<const WorkCompletion> burst) {
       receives_.on_received(completion);
     }
   }
-  (void)let_go();
+  (void)end_closed();
   environment_.report();
 }
 
 void O2ibLnd::on_connect_request(QueuePairId request, const Ipv4Endpoint& from,
                                  const Ipv4Endpoint& /*to*/, std::span<const std::byte> data) {
   handshakes_.on_request(request, from, data);
-  (void)let_go();
+  (void)end_closed();
   environment_.report();
 }
 
@@ -29,7 +29,7 @@ void O2ibLnd::on_established(QueuePairId id, std::span<const std::byte> accept_d
   Connection* const connection = connections_.find(id);
   if (connection == nullptr) return environment_.count(Id::kStray);
   handshakes_.on_established(*connection, accept_data);
-  (void)let_go();
+  (void)end_closed();
   environment_.report();
 }
 
@@ -37,7 +37,7 @@ void O2ibLnd::on_rejected(QueuePairId id, RejectKind kind, std::span<const std::
   Connection* const connection = connections_.find(id);
   if (connection == nullptr) return environment_.count(Id::kStray);
   handshakes_.on_rejected(*connection, kind, data);
-  (void)let_go();
+  (void)end_closed();
   environment_.report();
 }
 
@@ -48,7 +48,7 @@ void O2ibLnd::on_disconnected(QueuePairId id, Errc cause) {
   // For an established connection these two mean that a message was late here, and that we close.
   const bool ours = cause == Errc::kTimedOut || cause == Errc::kShutdown;
   connections_.close(*connection, connection->established && ours ? Errc::kIo : cause);
-  (void)let_go();
+  (void)end_closed();
   environment_.report();
 }
 
@@ -59,7 +59,7 @@ void O2ibLnd::on_drained(QueuePairId id) {
   if (connection == nullptr) return environment_.count(Id::kStray);
   connection->disconnected = true;
   connections_.close(*connection, Errc::kReset);
-  (void)let_go();
+  (void)end_closed();
   sends_.drain_all(*connection);
   receives_.drain_all(*connection);
   Lane* const lane = connection->lane;
@@ -72,20 +72,20 @@ void O2ibLnd::on_drained(QueuePairId id) {
 void O2ibLnd::give_back(Connection& connection) {
   Peer& peer = *connection.peer;
   connections_.give(connection);
-  peers_.let_go(peer);
+  peers_.release_unused(peer);
   releases_due_ = releases_due_ || !peers_.releasing().empty();
 }
 
-void O2ibLnd::hear(const LaneNote& note) {
+void O2ibLnd::on_lane_note(const LaneNote& note) {
   Lane& lane = *note.lane;
   if (lane.home != environment_.config.lanes->shard()) {
-    handshakes_.told(note);
+    handshakes_.on_home_note(note);
   } else if (note.word != Lane::kGone) {
-    handshakes_.heard(note);
+    handshakes_.on_lane_note(note);
   } else if (note.heard == lane.said) {
     end_stand_in(lane, note.cause);
   }  // else one more note follows for each word under way
-  (void)let_go();
+  (void)end_closed();
   environment_.report();
 }
 
@@ -93,7 +93,7 @@ void O2ibLnd::end_stand_in(Lane& lane, Errc cause) {
   Connection& connection = *connections_.at(lane.at_home);
   connection.disconnected = true;
   connections_.close(connection, cause);
-  (void)let_go();
+  (void)end_closed();
   give_back(connection);
   environment_.config.lanes->give(lane);
 }

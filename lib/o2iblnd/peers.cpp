@@ -79,12 +79,14 @@ void Peers::forget(Peer& peer) {
   peer.retry_at = Instant::min();
 }
 
-void Peers::let_go(Peer& peer) {
+void Peers::release_unused(Peer& peer) {
   if (peer.users != 0 || peer.link != nullptr || peer.is_known() || !peer.waiting.empty()) return;
   if (peer.linked()) peer.unlink();
   Peer** at = &bucket(peer.nid64);
-  while (*at != &peer)
+  while (*at != &peer) {
+    PLNET_CHECK(*at != nullptr, "a peer is in the table until it is removed");
     at = &(*at)->next_in_bucket;
+  }
   *at = peer.next_in_bucket;
   pool_.give(&peer);
 }

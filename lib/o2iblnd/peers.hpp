@@ -21,9 +21,9 @@ class Peers {
   // The peer of a link, which is bound to it. kInvalid: the NID is of another network; kNoMemory.
   [[nodiscard]] Result<Peer*> of_link(lnet::PeerLink& link);
   void bind(Peer& peer, lnet::PeerLink* link);
-  // It may be given back, if nothing refers to it.
-  void let_go(Peer& peer);
-  // No connection is left and none is under way: what was agreed on is forgotten.
+  // Gives the record back if nothing refers to the peer.
+  void release_unused(Peer& peer);
+  // No connection is left and none is under way: forgets the agreed parameters.
   static void forget(Peer& peer);
 
   // The peer may have connections on other shards than the core knows.

@@ -42,14 +42,14 @@ void Receives::on_received(const WorkCompletion& completion) {
     connection.early.push_back(*rx);
     return;
   }
-  take(connection, *rx);
+  on_message(connection, *rx);
 }
 
-void Receives::take_early(Connection& connection) {
+void Receives::read_early(Connection& connection) {
   while (connection.is_open()) {
     Rx* const rx = connection.early.pop_front();
     if (rx == nullptr) return;
-    take(connection, *rx);
+    on_message(connection, *rx);
   }
 }
 
@@ -66,7 +66,7 @@ bool Receives::is_of_this_life(const Connection& connection, const Message& mess
          message.destination_stamp == environment_.self.incarnation;
 }
 
-void Receives::take(Connection& connection, Rx& rx) {
+void Receives::on_message(Connection& connection, Rx& rx) {
   Message& message = message_;
   if (const auto refusal = decode(connections_.bytes_of(rx), message))
     return break_off(connection, counter_of(*refusal));
@@ -77,20 +77,20 @@ void Receives::take(Connection& connection, Rx& rx) {
     return break_off(connection, Id::kBadCredits);
   if (message.credits > 0) connections_.serve_soon(connection);
   switch (message.kind) {
-    case Kind::kNoop: return take_noop(connection, rx, message);
+    case Kind::kNoop: return on_noop(connection, rx, message);
     case Kind::kImmediate:
     case Kind::kPutRequest:
-    case Kind::kGetRequest: return take_request(connection, rx);
+    case Kind::kGetRequest: return on_request(connection, rx);
     case Kind::kPutNak:
     case Kind::kPutAck:
     case Kind::kPutDone:
-    case Kind::kGetDone: return take_answer(connection, rx, message);
+    case Kind::kGetDone: return on_answer(connection, rx, message);
     case Kind::kConnectRequest:
     case Kind::kConnectAck: return break_off(connection, Id::kType);
   }
 }
 
-void Receives::take_noop(Connection& connection, Rx& rx, const Message& message) {
+void Receives::on_noop(Connection& connection, Rx& rx, const Message& message) {
   environment_.count(Id::kReceivedNoops);
   const ReceiveUse use = connection.credits.use_of_noop(message.credits);
   if (use == ReceiveUse::kPeer && !connection.credits.may_arrive(connection.held))
@@ -98,18 +98,19 @@ void Receives::take_noop(Connection& connection, Rx& rx, const Message& message)
   connections_.release(rx, use);
 }
 
-void Receives::take_answer(Connection& connection, Rx& rx, const Message& message) {
+void Receives::on_answer(Connection& connection, Rx& rx, const Message& message) {
   const bool matched = message.kind == Kind::kPutAck ? sends_.on_grant(connection, message)
                                                      : sends_.on_answer(connection, message);
   if (!matched) return break_off(connection, Id::kUnmatched);
   if (connection.state == Connection::State::kClosing) return;
   // PUT_DONE brings back the credit of its PUT_REQ.
   const bool done = message.kind == Kind::kPutDone;
+  PLNET_CHECK(!done || connection.held > 0, "a granted PUT holds its credit");
   if (done) --connection.held;
   connections_.release(rx, done ? ReceiveUse::kPeer : ReceiveUse::kReserved);
 }
 
-void Receives::take_request(Connection& connection, Rx& rx) {
+void Receives::on_request(Connection& connection, Rx& rx) {
   if (!connection.credits.may_arrive(connection.held))
     return break_off(connection, Id::kOverCredit);
   ++connection.held;
@@ -146,6 +147,7 @@ std::optional<std::uint32_t> Receives::payload_of(const Message& message) {
 
 // False: no descriptor now.
 bool Receives::offer(Connection& connection, Rx& rx, const Message& message) {
+  PLNET_CHECK(rx.connection == &connection && !rx.linked(), "a buffer has one message");
   Inbound* const one = pool_.take();
   if (one == nullptr) return false;
   const std::optional<std::uint32_t> length = payload_of(message);
@@ -174,11 +176,12 @@ bool Receives::offer(Connection& connection, Rx& rx, const Message& message) {
                                                .link = peer.link,
                                                .rx = {pool_.index_of(one), one->generation},
                                                .reply_by_lnd = one->kind == Kind::kGetRequest});
-  carry_out(*one);
+  run_decision(*one);
   return true;
 }
 
 void Receives::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
+  PLNET_CHECK(decision.verdict != lnet::RxVerdict::kPark, "a message is parked once");
   const bool known = pool_.is_lent(rx.index) && pool_.at(rx.index).generation == rx.generation &&
                      pool_.at(rx.index).state == Inbound::State::kParked;
   if (!known) return environment_.count(Id::kStaleResumes);
@@ -208,7 +211,7 @@ unsigned Receives::run_decided() {
 void Receives::go_on(Inbound& inbound) {
   Connection& connection = *inbound.connection;
   connection.inbound.push_back(inbound);
-  carry_out(inbound);
+  run_decision(inbound);
   offer_arrived(connection);
 }
 

@@ -19,7 +19,7 @@ class Receives final : public InboundEnds {
 
   void on_received(const WorkCompletion& completion);
   // The connection is up: what came before is looked at.
-  void take_early(Connection& connection);
+  void read_early(Connection& connection);
   // Goes on with messages that wait for one before them.
   void offer_arrived(Connection& connection);
   // The core's decision for a parked message; carried out by the next flush.
@@ -31,7 +31,7 @@ class Receives final : public InboundEnds {
   }
 
   // The connection is disconnected: nothing more of it is offered.
-  void let_go_all(Connection& connection);
+  void end_all(Connection& connection);
   // The connection has drained: no peer reaches our memory through it.
   void drain_all(Connection& connection);
   void on_answered(Inbound& inbound, Result<void> status, Health health) override;
@@ -39,16 +39,16 @@ class Receives final : public InboundEnds {
  private:
   using Id = O2ibCounters::Id;
 
-  void take(Connection& connection, Rx& rx);
+  void on_message(Connection& connection, Rx& rx);
   [[nodiscard]] bool is_of_this_life(const Connection& connection, const Message& message) const;
   void break_off(Connection& connection, Id why, Errc cause = Errc::kProtocol);
-  void take_request(Connection& connection, Rx& rx);
-  void take_answer(Connection& connection, Rx& rx, const Message& message);
-  void take_noop(Connection& connection, Rx& rx, const Message& message);
+  void on_request(Connection& connection, Rx& rx);
+  void on_answer(Connection& connection, Rx& rx, const Message& message);
+  void on_noop(Connection& connection, Rx& rx, const Message& message);
   [[nodiscard]] bool offer(Connection& connection, Rx& rx, const Message& message);
   // Bytes of payload that go with the header; nothing if they cannot.
   [[nodiscard]] static std::optional<std::uint32_t> payload_of(const Message& message);
-  void carry_out(Inbound& inbound);
+  void run_decision(Inbound& inbound);
   void go_on(Inbound& inbound);
   // False: no descriptor is free for the answer; it is tried again when one may be.
   [[nodiscard]] bool act(Inbound& inbound);

@@ -6,7 +6,7 @@ namespace plnet::o2iblnd {
 
 using lnet::RxVerdict;
 
-void Receives::carry_out(Inbound& inbound) {
+void Receives::run_decision(Inbound& inbound) {
   Connection& connection = *inbound.connection;
   const lnet::RxDecision& decision = inbound.decision;
   if (decision.link != nullptr && !peers_.is_releasing(*decision.link))
@@ -96,12 +96,16 @@ bool Receives::receive_get(Inbound& inbound) {
 
 void Receives::release(Inbound& inbound, ReceiveUse use) {
   PLNET_CHECK(inbound.rx != nullptr, "a message has a buffer until it is answered");
-  if (use == ReceiveUse::kPeer) --inbound.connection->held;
+  if (use == ReceiveUse::kPeer) {
+    PLNET_CHECK(inbound.connection->held > 0, "each message holds a credit");
+    --inbound.connection->held;
+  }
   connections_.release(*inbound.rx, use);
   inbound.rx = nullptr;
 }
 
 void Receives::end(Inbound& inbound, Result<void> status, Health health) {
+  PLNET_CHECK(inbound.connection != nullptr, "a message ends once");
   const lnet::RxHandle rx{pool_.index_of(&inbound), inbound.generation};
   const bool wanted = inbound.wanted;
   if (inbound.connection->parked == &inbound) inbound.connection->parked = nullptr;
@@ -120,7 +124,7 @@ void Receives::on_answered(Inbound& inbound, Result<void> status, Health health)
 
 // Messages without a decision get none any more. A message that waits for an answer of ours ends
 // when its queue pair has drained, or when the answer has completed.
-void Receives::let_go_all(Connection& connection) {
+void Receives::end_all(Connection& connection) {
   const Errc cause = connection.cause;
   if (Inbound* const parked = connection.parked) {
     const bool undecided = parked->state == Inbound::State::kParked;

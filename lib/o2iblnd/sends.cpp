@@ -26,7 +26,7 @@ std::int32_t code_of(Errc cause) {
 Sends::Sends(Environment& environment, TxPool& pool, Connections& connections, InboundEnds& ends)
     : environment_(environment), pool_(pool), connections_(connections), ends_(ends) {}
 
-bool Sends::take(lnet::Transmit& transmit) {
+bool Sends::accept(lnet::Transmit& transmit) {
   Tx* const tx = pool_.take(false);
   if (tx == nullptr) return false;
   tx->transmit = &transmit;
@@ -80,6 +80,7 @@ void Sends::choose_kind(Tx& tx) {
 }
 
 void Sends::enqueue(Tx& tx) {
+  PLNET_CHECK(tx.connection != nullptr && !tx.linked(), "a message is queued on one connection");
   Connection& connection = *tx.connection;
   switch (tx.kind) {
     case Kind::kPutRequest:
@@ -150,6 +151,7 @@ bool Sends::write_reply(Connection& connection, Inbound& inbound) {
 // Copied out of a receive buffer that is posted again.
 void Sends::keep_sink(Tx& tx, const RemoteBuffer& sink) {
   const std::uint32_t count = sink.fragments.count();
+  PLNET_CHECK(count <= kFragmentsMax, "decode() has bounded the fragments");
   const std::span<std::byte> place = pool_.bytes(tx).subspan(kSinkAt, count * sizeof(FragmentWire));
   for (std::uint32_t i = 0; i < count; ++i) {
     const FragmentWire fragment = sink.fragments.at(i);
@@ -190,6 +192,7 @@ void Sends::bring_payload(Tx& tx) {
   });
   tx.gathered = pieces == 1 && environment_.tunables.cksum == 0;
   if (tx.gathered) return;
+  PLNET_CHECK(kImmediateBytes + tx.bytes <= kMessageBytes, "the payload fits into the message");
   std::byte* to = pool_.bytes(tx).data() + kImmediateBytes;
   lnet::for_each_piece(tx.source, [&](const Fragment& piece) {
     environment_.copy_payload(to, environment_.config.arenas->bytes(piece));
@@ -219,6 +222,7 @@ std::size_t Sends::make_chain(Tx& tx) {
   const std::span<std::byte> out = pool_.bytes(tx);
   tx.head_bytes = static_cast<std::uint16_t>(encode(message_of(tx), payload, out));
   const std::uint32_t here = tx.head_bytes + (tx.gathered ? 0 : payload);
+  PLNET_CHECK(here <= kMessageBytes && used < chain_.size(), "a chain has room for its message");
   if (environment_.tunables.cksum != 0)
     set_checksum(out.first(here), environment_.config.char_sign);
   WorkRequest& send = chain_[used];
@@ -231,6 +235,7 @@ std::size_t Sends::make_chain(Tx& tx) {
 }
 
 Sends::Posting Sends::post(Connection& connection, Tx& tx, bool costs_credit) {
+  PLNET_CHECK(tx.connection == &connection && tx.linked(), "a queued message is posted");
   if (!connection.credits.may_post(costs_credit, tx.kind)) return Posting::kNotYet;
   const std::size_t length = make_chain(tx);
   if (!environment_.driver.post_chain(connection.id, std::span(chain_).first(length))) {
@@ -339,7 +344,7 @@ void Sends::expire(IntrusiveList<Tx>& list) {
 
 void Sends::cancel(lnet::Transmit& transmit) {
   Tx* const tx = pool_.at(static_cast<std::uint32_t>(transmit.lnd_state));
-  PLNET_CHECK(tx != nullptr && tx->transmit == &transmit, "a message that we have");
+  PLNET_CHECK(tx != nullptr && tx->transmit == &transmit, "the core has lent this message");
   if (tx->state != State::kWaiting && tx->state != State::kQueued) return;
   if (!tx->status) return;
   tx->unlink();

@@ -28,7 +28,7 @@ class Sends {
 
   // --- Messages of ours ---
   // False: no descriptor is free.
-  [[nodiscard]] bool take(lnet::Transmit& transmit);
+  [[nodiscard]] bool accept(lnet::Transmit& transmit);
   [[nodiscard]] Tx* next_outgoing() { return outgoing_.pop_front(); }
   [[nodiscard]] bool has_outgoing() const { return !outgoing_.empty() || !given_up_.empty(); }
   // For a peer without connections, or on one of them.
@@ -64,7 +64,7 @@ class Sends {
   // PUT_ACK. False: nothing waits for it.
   [[nodiscard]] bool on_grant(Connection& connection, const Message& message);
   // It is disconnected.
-  void let_go_all(Connection& connection);
+  void end_all(Connection& connection);
   // The connection has drained: no peer reaches our memory through it.
   void drain_all(Connection& connection);
 
@@ -83,7 +83,7 @@ class Sends {
   void await_answer(Tx& tx);
   void await_sent(Tx& tx);
   void queue_writes(Tx& tx);
-  void let_go(Tx& tx);
+  void end_closed(Tx& tx);
   void go_on(Tx& tx);
   void write(Tx& tx);
   void end_if_last(Tx& tx);

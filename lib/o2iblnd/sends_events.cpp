@@ -44,6 +44,7 @@ void Sends::on_sent(const WorkCompletion& completion) {
       tx->connection->id != completion.queue_pair)
     return environment_.count(Id::kStray);
   Connection& own = *tx->connection;
+  PLNET_CHECK(environment_.sends_posted > 0, "posted sends are counted");
   --tx->sending;
   --environment_.sends_posted;
   ++environment_.freed;
@@ -106,7 +107,7 @@ bool Sends::on_grant(Connection& connection, const Message& message) {
   return true;
 }
 
-void Sends::let_go_all(Connection& connection) {
+void Sends::end_all(Connection& connection) {
   const auto close = [this](IntrusiveList<Tx>& list) {
     list.for_each([this](Tx& tx) { run(tx, Event::kClose); });
   };
@@ -171,7 +172,8 @@ void Sends::end_if_last(Tx& tx) {
 }
 
 // Status and health by the cause of the end and the state of the message.
-void Sends::let_go(Tx& tx) {
+void Sends::end_closed(Tx& tx) {
+  PLNET_CHECK(tx.connection != nullptr, "the connection of the message has ended");
   const Errc cause = tx.connection->cause;
   if (tx.answered) {
     // No message is lost.
@@ -218,6 +220,7 @@ void Sends::end(Tx& tx) {
 }
 
 void Sends::end_quarantine(Tx& tx) {
+  PLNET_CHECK(tx.transmit != nullptr, "only messages of the core are quarantined");
   lnet::Transmit& transmit = *tx.transmit;
   pool_.give(tx);
   environment_.report();  // the core learns of the quarantine before its end

@@ -15,23 +15,23 @@ namespace plnet::o2iblnd {
   X(kWaiting, kGiveUp, kEnd)              \
   X(kQueued, kPosted, kBegin)             \
   X(kQueued, kGiveUp, kEnd)               \
-  X(kQueued, kClose, kLetGo)              \
+  X(kQueued, kClose, kEndClosed)          \
   X(kSending, kSent, kEnd)                \
-  X(kSending, kClose, kLetGo)             \
+  X(kSending, kClose, kEndClosed)         \
   X(kAsking, kSent, kAwaitAnswer)         \
   X(kAsking, kAnswer, kAwaitSent)         \
   X(kAsking, kGrant, kQueueWrites)        \
-  X(kAsking, kClose, kLetGo)              \
+  X(kAsking, kClose, kEndClosed)          \
   X(kAsked, kAnswer, kEnd)                \
   X(kAsked, kGrant, kQueueWrites)         \
-  X(kAsked, kClose, kLetGo)               \
+  X(kAsked, kClose, kEndClosed)           \
   X(kAnswered, kSent, kEnd)               \
-  X(kAnswered, kClose, kLetGo)            \
+  X(kAnswered, kClose, kEndClosed)        \
   X(kGranted, kSent, kGoOn)               \
   X(kGranted, kPosted, kWrite)            \
-  X(kGranted, kClose, kLetGo)             \
+  X(kGranted, kClose, kEndClosed)         \
   X(kWriting, kSent, kEndIfLast)          \
-  X(kWriting, kClose, kLetGo)             \
+  X(kWriting, kClose, kEndClosed)         \
   X(kFlushing, kSent, kEndIfLast)         \
   X(kFlushing, kDrain, kEnd)              \
   X(kQuarantined, kSent, kGoOn)           \
@@ -46,7 +46,7 @@ namespace plnet::o2iblnd {
   X(kAwaitAnswer, await_answer)  \
   X(kAwaitSent, await_sent)      \
   X(kQueueWrites, queue_writes)  \
-  X(kLetGo, let_go)              \
+  X(kEndClosed, end_closed)      \
   X(kGoOn, go_on)                \
   X(kWrite, write)               \
   X(kEndIfLast, end_if_last)     \

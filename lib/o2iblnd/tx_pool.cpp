@@ -72,11 +72,13 @@ void TxPool::give(Tx& tx) {
 }
 
 void TxPool::give_unused(Tx& tx) {
-  PLNET_CHECK(tx.sending == 0, "the device has nothing of it any more");
+  PLNET_CHECK(tx.sending == 0, "the device has no request of it");
   if (tx.linked()) tx.unlink();
   if (tx.mapping != kNoMapping) environment_.driver.release(std::exchange(tx.mapping, kNoMapping));
   tx.state = TxState::kFree;
-  --(tx.reply ? replies_ : ours_);
+  std::size_t& used = tx.reply ? replies_ : ours_;
+  PLNET_CHECK(used > 0, "a descriptor is given back once");
+  --used;
   pool_.give(&tx);
 }
 

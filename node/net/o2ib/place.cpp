@@ -63,7 +63,7 @@ unsigned O2ibPlace::hear_of_lanes() {
     const auto there = std::ranges::find_if(nis_, [&note](const O2ibNi* each) {
       return each->nid() == note.lane->local && each->incarnation() == note.lane->own_incarnation;
     });
-    if (there != nis_.end()) return (*there)->hear(note);
+    if (there != nis_.end()) return (*there)->on_lane_note(note);
     turn_down(note);
     lanes_->answer_for_nobody(note);
   });

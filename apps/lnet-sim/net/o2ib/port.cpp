@@ -67,7 +67,7 @@ unsigned O2ibPort::poll(Instant now) {
 
 bool O2ibPort::hear(const o2iblnd::LaneNote& note) {
   if (lnd_ == nullptr) return false;
-  lnd_->hear(note);
+  lnd_->on_lane_note(note);
   return true;
 }
 

@@ -257,7 +257,7 @@ class LaneNode final : public lnet::EventHandler {
       unsigned work = 0;
       if (LaneEnd* const lanes = node.exchange_.end(index)) {
         work += lanes->collect([&](const LaneNote& note) {
-          if (!node.gone || index == 0) return lnd().hear(note);
+          if (!node.gone || index == 0) return lnd().on_lane_note(note);
           if (note.word == LaneWord::kTake) driver->turn_down(note.lane->request);
           lanes->answer_for_nobody(note);
         });
