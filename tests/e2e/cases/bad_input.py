@@ -24,7 +24,7 @@ def case_a_configuration_error_names_file_line_column_and_starts_nothing(site):
         assert not site.path("x.sock").exists()
 
 
-def case_a_cpu_that_is_not_there_is_told_with_its_place_in_the_file(site):
+def case_a_missing_cpu_is_reported_with_its_place_in_the_file(site):
     path = site.write("far.yaml", "plnet:\n    cpts:\n        by: list\n        list:\n            - shards: [{cpu: 8191}]\n")
     for words in (["--check"], ["--socket", str(site.path("x.sock"))]):
         done = site.router("--config", path, *words)
@@ -87,7 +87,7 @@ def case_flags_of_lnetctl(site):
         assert word in done.stderr, f"{arguments}: no {word!r} in\n{done.stdout}{done.stderr}"
 
 
-def case_lnetctl_without_a_node_says_how_to_start_one(site):
+def case_lnetctl_without_a_node_explains_how_to_start_one(site):
     done = site.lnetctl("--socket", str(site.path("none.sock")), "status")
     assert done.returncode != 0
     assert "none.sock" in done.stderr and "lnet-router" in done.stderr, done.stderr
@@ -114,7 +114,7 @@ def talk(node, data):
         return answer
 
 
-def case_garbage_on_the_control_socket_gets_an_error_and_hurts_nobody(site):
+def case_garbage_on_the_control_socket_gets_an_error(site):
     node = site.node()
     for data in (b"\n", b"hello\n", b"{}\n", b"[1]\n", b'{"v":2,"id":1,"verb":"status","args":{}}\n',
                  b'{"v":1,"id":1,"verb":"no such verb","args":{}}\n', b'{"v":1,"id":1,"verb":"status","args":[]}\n',

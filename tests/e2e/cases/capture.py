@@ -103,7 +103,7 @@ def case_both_legs_of_a_router_are_seen(site):
         assert summary["messages"] == messages, summary
 
 
-def case_two_captures_see_what_each_asked_for(site):
+def case_two_captures_have_independent_filters(site):
     with two_nodes(site) as (a, b):
         gets = Reader(site, b, "gets", "get", "-p", FIELDS)
         all_of_them = Reader(site, b, "all", "--json")

@@ -42,7 +42,7 @@ def case_a_system_that_paces_is_overruled_for_a_peer_near_by(site):
     expect(site, "cubic")
 
 
-def case_a_system_that_paces_has_its_way_with_a_peer_far_away(site):
+def case_a_pacing_system_default_is_used_for_distant_peers(site):
     expect(site, "bbr", delay_s=FAR_S)
 
 
@@ -54,7 +54,7 @@ def case_the_control_of_connections_may_be_named(site):
     expect(site, "reno", "    tcp: {congestion_control: reno}\n", FAR_S)
 
 
-def case_a_control_that_the_system_has_not_is_told_at_start(site):
+def case_a_missing_congestion_control_is_reported_at_start(site):
     config = one_shard(site, "    tcp: {congestion_control: none-such}\n")
     done = site.router("--config", config, "--socket", str(site.path("x.sock")))
     assert done.returncode == 1 and "`none-such` is not to be had, expected auto, system or" in done.stderr, done.stderr

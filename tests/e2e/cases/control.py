@@ -50,7 +50,7 @@ def case_json_may_stand_behind_the_command(site):
     assert "status" in json.loads(node.lnetctl("status", "--json").stdout)
 
 
-def case_the_log_says_who_changed_what(site):
+def case_the_log_names_the_user_of_each_change(site):
     node = site.node()
     assert node.lnetctl("set", "turn_limit_usec", "77").returncode == 0
     eventually("the change is in the log", lambda: f"what=plnet.pollers.turn_limit_usec from=1000 to=77 uid={os.getuid()}"
@@ -63,7 +63,7 @@ def case_the_log_says_who_changed_what(site):
     assert node.output().count(said) == 1, node.output()
 
 
-def case_the_log_says_what_changed_and_nothing_else(site):
+def case_the_log_names_exactly_the_changes(site):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         options = site.write("taken.conf", f"options lnet accept_port={taken.getsockname()[1]}\n")
         node = site.node("--options", options)
@@ -185,7 +185,7 @@ def is_kept_waiting(connection):
     return False
 
 
-def case_a_scraper_that_hangs_delays_nobody(site):
+def case_a_hanging_scraper_does_not_delay_others(site):
     """The node closes hanging connections after a while; queued requests are answered then."""
     node = site.node("--config", two_shards(site))
     port = free_port()

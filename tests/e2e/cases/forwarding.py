@@ -127,7 +127,7 @@ def case_buffers_change_under_traffic(site):
             has_answered(client, count(client, "answered") + 100)
             works(router, "set", "large_buffers", str(large))
             assert count(client, "begun") < operations
-        eventually("the log says what starves", lambda: "event=router_buffers_starve class=large" in router.output())
+        eventually("the log names the starving pool", lambda: "event=router_buffers_starve class=large" in router.output())
         assert "large_buffers is set; `lnetctl set large_buffers N` makes more" in router.output()
         said = router.json("status")["status"]["warnings"]
         assert any(each["what"].startswith("large_buffers starve on shard") for each in said), said

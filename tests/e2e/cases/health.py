@@ -13,7 +13,7 @@ def resent(node):
     return health["resend_count"], health["failed_resends"]
 
 
-def case_what_a_peers_interface_drops_goes_to_another(site):
+def case_messages_dropped_by_a_peer_interface_go_to_another(site):
     with two_hosts(site) as hosts:
         a, b = both(hosts, site)
         theirs = {nid("b"), SECOND["b"]}
@@ -29,12 +29,12 @@ def case_what_a_peers_interface_drops_goes_to_another(site):
         eventually("the log has it in the kernel's words", lambda: line in a.output())
         works(a, "fault", "drop", "del", "--all")
         eventually("it is well again", lambda: peer_nis(a)[SECOND["b"]]["health stats"]["health value"] == FULL)
-        eventually("nobody is pinged any more", lambda: not a.json("debug", "recovery", "--peer"))
+        eventually("no peer is pinged any more", lambda: not a.json("debug", "recovery", "--peer"))
         assert used(a, nid("b"))[1] == theirs
         assert a.stop() == 0 and b.stop() == 0
 
 
-def case_what_fails_at_one_of_our_interfaces_goes_by_the_other(site):
+def case_local_failures_use_the_other_interface(site):
     with two_hosts(site) as hosts:
         a, b = both(hosts, site)
         for to in (nid("b"), SECOND["b"]):

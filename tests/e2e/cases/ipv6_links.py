@@ -88,7 +88,7 @@ def case_a_node_starts_with_an_ipv6_ni_that_has_no_link(site):
         assert ni_of(a, "tcp")["status"] == "up"
         pings(a, nid("b"))
         pings(b, nid("a"))
-        eventually("the log says so", lambda: changes(a) == ["event=link_down", "event=ni_down"])
+        eventually("the log shows it", lambda: changes(a) == ["event=link_down", "event=ni_down"])
 
         on(hosts, "b", "address", "add", f"{THEIRS}/64", "dev", "eth1", "nodad")
         on(hosts, "b", "link", "set", "eth1", "up")
@@ -97,7 +97,7 @@ def case_a_node_starts_with_an_ipv6_ni_that_has_no_link(site):
         works(b, "net", "add", "--nid", f"{THEIRS}@tcp1")
         reaches(b, f"{OURS}@tcp1")
         reaches(a, f"{THEIRS}@tcp1")
-        eventually("the log says so", lambda: len(changes(a)) == 4)
+        eventually("the log shows it", lambda: len(changes(a)) == 4)
         assert changes(a)[2:] == ["event=link_up", "event=ni_up"] and ni_of(a)["status changes"] == 2, ni_of(a)
 
 

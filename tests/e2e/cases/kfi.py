@@ -20,7 +20,7 @@ def case_two_nodes_ping_and_discover_each_other(site):
     assert {"lnd_kfi", "cassini", "cassini_soft", "cassini_packets", "cassini_link"} <= objects, objects
 
 
-def case_an_access_rule_says_who_may_introduce_itself(site):
+def case_an_access_rule_limits_handshakes(site):
     server = start(site, "server", "server", SERVER)
     works(server, "access", "add", "--action", "deny", "--for", "connect", "--source", nid(CLIENT))
     client = start(site, "client", "client", CLIENT, cpu=1)
@@ -94,7 +94,7 @@ def case_one_is_killed_and_comes_back(site):
     answers(server, nid(CLIENT), 90)
 
 
-def case_a_change_that_a_nic_does_not_let_happen_in_time_is_taken_back_whole(site):
+def case_a_change_that_a_nic_delays_too_long_is_undone(site):
     server, client = pair(site, options="")
     works(client, "peer", "add", "--prim_nid", nid(0x3c4))
     server.stop(signal.SIGKILL)
@@ -123,7 +123,7 @@ WRONG = {
 }
 
 
-def case_a_wrong_configuration_is_told_with_its_place_and_starts_nothing(site):
+def case_an_invalid_configuration_is_reported_with_its_place(site):
     for name, (text, word) in WRONG.items():
         path = site.write(f"{name}.yaml", plan() + text)
         lines = (plan() + text).splitlines()
@@ -135,7 +135,7 @@ def case_a_wrong_configuration_is_told_with_its_place_and_starts_nothing(site):
         assert not site.path("x.sock").exists()
 
 
-def case_a_network_on_what_is_not_there_changes_nothing(site):
+def case_a_network_on_a_missing_device_changes_nothing(site):
     node = start(site, "server", "server", SERVER)
     before = works(node, "export", "--backup")
     assert "cxi0" in fails(node, "net", "add", "--net", "kfi1", "--if", "cxi7")  # lists the
@@ -239,7 +239,7 @@ def case_selftest_through_the_router_checks_every_byte(site):
     assert len(points) == 5 and all(each["errors"] == 0 and each["rpc_rate"]["median"] > 0 for each in points), points
 
 
-def case_what_lies_under_a_network_is_shown(site):
+def case_the_layer_below_a_network_is_shown(site):
     server, client = pair(site)
     shown = client.json("cassini", "show")["cassini"][0]
     assert shown["nid"] == nid(CLIENT) and shown["backend"] == "soft" and shown["state"] == "running", shown

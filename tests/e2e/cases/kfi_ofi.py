@@ -161,7 +161,7 @@ def case_a_router_between_kfi_on_a_cassini_and_kfi_on_libfabric(site):
     assert {each["interfaces"]["0"] for net in router.json("net", "show")["net"] for each in net["local NI(s)"] if "interfaces" in each} == {"cxi0", "shm0"}
 
 
-def case_a_provider_that_is_not_there_is_told_with_its_place(site):
+def case_a_missing_provider_is_reported_with_its_place(site):
     path = site.write("wrong.yaml", KFI_NET + plan() + shm(5).replace("provider: shm, address: 5", "provider: nowhere, ip: 127.0.0.1"))
     done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("x.sock")))
     assert done.returncode == 1 and "wrong.yaml:" in done.stderr, done.stderr
@@ -190,7 +190,7 @@ def case_several_shards_serve_an_interface(site):
     answers(server, nid(CLIENT), 90)
 
 
-def case_more_shards_than_libfabric_has_contexts_for_are_told_with_what_to_write(site):
+def case_more_shards_than_libfabric_contexts_are_reported_with_the_remedy(site):
     needs(site, shm(SERVER))
     path = site.write("many.yaml", KFI_NET + plan(cpts=17) + shm(SERVER))
     done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("x.sock")))

@@ -72,7 +72,7 @@ def case_a_wire_that_is_cut_for_a_while(site):
         has_answered(a, 100)
         hosts.bad_wire.is_cut = True
         eventually("a's NIC gives b's up", lambda: counted(a, "cassini_retry", "undeliverable") > 0, 60)
-        eventually("the log says so", lambda: "undeliverable sct=" in a.output() and f" nid={SERVER} rc=UNDELIVERABLE" in a.output(), 10)
+        eventually("the log shows it", lambda: "undeliverable sct=" in a.output() and f" nid={SERVER} rc=UNDELIVERABLE" in a.output(), 10)
         hosts.bad_wire.is_cut = False
         has_answered(a, 100)
         is_whole(a, b)
@@ -120,7 +120,7 @@ def case_a_policy_sends_by_kfi_and_while_its_cable_is_pulled_by_tcp(site):
         goes_by(a, "kfi", "tcp")
         hosts.bad_wire.is_cut = True
         goes_by(a, "tcp", "kfi")
-        eventually("the log says who is lost", lambda: f"1 peer NIs in recovery (showing 1): {nid(SERVER)}" in a.output(), 10)
+        eventually("the log names the lost peer", lambda: f"1 peer NIs in recovery (showing 1): {nid(SERVER)}" in a.output(), 10)
         hosts.bad_wire.is_cut = False
         goes_by(a, "kfi", "tcp")
         is_whole(a, b)

@@ -31,7 +31,7 @@ def gives_up_capabilities(node):
 def case_starts_without_configuration_and_stops_on_sigterm(site):
     node = site.node()
     status = node.json("status")
-    assert status, "status says nothing"
+    assert status, "status shows nothing"
     gives_up_capabilities(node)
     assert node.stop(signal.SIGTERM) == 0, node.output()
     assert not node.socket.exists(), "the control socket stays behind"
@@ -85,7 +85,7 @@ def case_sighup_reads_the_file_again(site):
     assert node.stop() == 0, node.output()
 
 
-def case_a_lost_terminal_is_nothing_to_who_was_started_with_nohup(site):
+def case_a_node_started_with_nohup_survives_a_lost_terminal(site):
     node = site.node("--config", two_shards(site), prefix=("nohup",))
     node.process.send_signal(signal.SIGHUP)
     assert node.json("status")
@@ -152,14 +152,14 @@ def case_check_fails_where_a_start_would_fail(site):
         assert site.run(*check).returncode == 0
 
 
-def case_what_check_lets_pass_starts_without_root(site):
+def case_a_checked_configuration_starts_without_root(site):
     needs_root()
     config = two_shards(site)
     done = site.run(site.program("lnet-router"), "--config", config, "--check", user=NOBODY)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def case_a_log_that_nobody_reads_any_more_does_not_end_the_node(site):
+def case_an_unread_log_does_not_end_the_node(site):
     sock = site.path("piped.sock")
     command = [site.program("lnet-router"), "--config", two_shards(site), "--idle", "sleep", "--socket", str(sock),
                "--lock-dir", str(site.lock_dir)]
@@ -188,7 +188,7 @@ def case_two_shards_on_one_cpu_take_turns(site):
     assert node.stop() == 0
 
 
-def case_too_few_open_files_are_told_with_the_command(site):
+def case_too_few_open_files_are_reported_with_the_command(site):
     done = site.run("bash", "-c", f"ulimit -n 20; exec {site.program('lnet-router')} --lock-dir {site.lock_dir} "
                                   f"--socket {site.path('x.sock')}")
     assert done.returncode == 1 and "ulimit -n" in done.stderr, f"{done.returncode}: {done.stderr}"
@@ -211,7 +211,7 @@ def case_works_without_root(site):
     assert node.stop() == 0, node.output()
 
 
-def case_capabilities_of_the_file_serve_a_user_who_is_not_root(site):
+def case_file_capabilities_suffice_without_root(site):
     needs_root()
     if shutil.which("setcap") is None:
         raise Skip("no setcap (package libcap2-bin)")
@@ -245,14 +245,14 @@ def case_capabilities_of_the_file_serve_a_user_who_is_not_root(site):
     assert warned_and_capabilities(able, "able") == (False, sum(1 << bit for bit in wanted.values()))
 
 
-def case_a_place_without_permission_is_told_with_the_way_out(site):
+def case_a_path_without_permission_is_reported_with_the_remedy(site):
     needs_root()
     node = site.node()  # its folder and its lock are root's
     done = site.run(site.program("lnet-router"), "--socket", str(node.socket), "--lock-dir", str(site.lock_dir), user=NOBODY)
     assert done.returncode == 1 and "--socket" in done.stderr, done.stderr
 
 
-def case_who_holds_port_988_is_said_before_a_network_needs_it(site):
+def case_the_user_of_port_988_is_reported_beforehand(site):
     needs_root()
     with socket.socket() as holder:
         try:

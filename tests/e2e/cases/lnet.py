@@ -155,7 +155,7 @@ def case_a_nid_on_no_network_of_ours_cannot_be_reached(site):
     assert "failed to discover" in fails(node, "discover", "10.0.0.9@o2ib")
 
 
-def case_discovery_learns_what_a_peer_says(site):
+def case_discovery_learns_the_nids_of_a_peer(site):
     for node in nodes(site):
         null_net(site, node)
         found = node.json("discover", "10.0.0.2@tcp")["discover"][0]
@@ -234,7 +234,7 @@ def case_an_export_imported_and_exported_is_the_same(site):
     works(again, "ping", "10.0.0.6@tcp")
 
 
-def case_what_cannot_be_had_changes_nothing(site):
+def case_a_failed_change_changes_nothing(site):
     node = site.node("--config", two_shards(site), "--idle", "sleep")
     null_net(site, node)
     before = works(node, "export", "--backup")
@@ -271,7 +271,7 @@ def case_router_buffers_change_while_the_node_runs(site):
     assert large_buffers(node) == 6 and {"enable": 1} in node.json("routing", "show")["routing"]
 
 
-def case_a_start_with_a_network_that_cannot_be_had_fails_with_words(site):
+def case_a_start_with_an_unavailable_network_fails_with_a_reason(site):
     config = two_shards(site)
     with open(config, "a", encoding="ascii") as file:
         file.write("net:\n    - net type: gni\n      local NI(s):\n        - interfaces:\n              0: ib0\n")
@@ -317,7 +317,7 @@ def case_a_killed_node_starts_again_with_its_networks(site):
     assert node.stop() == 0, node.output()
 
 
-def case_many_peers_are_told_piece_by_piece(site):
+def case_many_peers_are_reported_in_pieces(site):
     node = site.node("--config", two_shards(site), "--idle", "sleep")
     null_net(site, node)
     for first in range(0, 200, 100):

@@ -77,7 +77,7 @@ def case_assertions_judge_files(site):
     assert "not with -r" in error, error
 
 
-def case_says_what_is_wrong_with_files(site):
+def case_errors_in_files_are_reported(site):
     cut = site.path("cut.pcap")
     cut.write_bytes(EXCERPT.read_bytes()[:-5])
     _, error = lnetdump(site, "-r", cut)
@@ -132,7 +132,7 @@ def case_wireshark_decodes_selftest_with_our_dissector(site):
     assert done.stdout == "", done.stdout
 
 
-def case_says_what_a_capture_of_the_kernel_needs(site):
+def case_missing_requirements_of_a_kernel_capture_are_reported(site):
     symbols = pathlib.Path("/proc/kallsyms").read_text(errors="replace")
     if "\t[lnet]" in symbols:
         raise Skip("the kernel of this machine has LNet")

@@ -14,7 +14,7 @@ NET = """net:
 NO_DEVICE = "network o2ib: no verbs device on interface eth0; "
 
 
-def case_without_a_device_the_next_step_is_told_and_all_goes_on(site):
+def case_a_missing_device_is_reported_with_the_next_step(site):
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site)
         add_v4(a, b)

@@ -5,7 +5,7 @@ from guests import ADDRESSES, BOOT
 SECOND_ADDRESS = "10.99.0.11"
 
 
-def case_the_driver_keeps_its_promises(site):
+def case_the_driver_keeps_its_contract(site):
     guest = BOOT.pair()["a"]
     program = site.program("test_drivers_mlx")
     guest.run("ip", "address", "add", f"{SECOND_ADDRESS}/24", "dev", "eth0")

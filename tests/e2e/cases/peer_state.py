@@ -34,7 +34,7 @@ def state_in_debugfs(node, nid):
     return row[2]
 
 
-def case_a_router_says_that_a_server_is_down_and_when_it_is_back(site):
+def case_a_router_reports_a_server_down_and_up(site):
     with routed_hosts(site) as hosts:
         router = start(hosts, "r0", options=IMPATIENT)
         server = start(hosts, "server", options=IMPATIENT)
@@ -42,17 +42,17 @@ def case_a_router_says_that_a_server_is_down_and_when_it_is_back(site):
         has_answered(client, 50)
         ours, theirs = hosts.nid("client"), hosts.nid("server")
         eventually("both are up", lambda: state(router, ours) == state(router, theirs) == "up")
-        eventually("who is up is not pinged", lambda: pings(router, theirs) == (0, 0))
-        assert state(client, hosts.nid("r0", 0)) == "up", "of a gateway everybody says it"
+        eventually("peers that are up are not pinged", lambda: pings(router, theirs) == (0, 0))
+        assert state(client, hosts.nid("r0", 0)) == "up", "all views show the gateway"
         assert state(client, theirs) == "NA", "the client forwards nothing"
         server.stop(signal.SIGKILL)
-        eventually("the router says that the server is down", lambda: state(router, theirs) == "down", PATIENCE_S)
+        eventually("the router reports that the server is down", lambda: state(router, theirs) == "down", PATIENCE_S)
         assert state_in_debugfs(router, theirs) == "down"
         assert state(router, ours) == "up"
         eventually("it is pinged", lambda: pings(router, theirs)[0] > 0, PATIENCE_S)
         assert pings(router, theirs)[1] > 0
         server = start(hosts, "server", options=IMPATIENT, life="-again")
-        eventually("the router says that the server is up", lambda: state(router, theirs) == "up", PATIENCE_S)
+        eventually("the router reports that the server is up", lambda: state(router, theirs) == "up", PATIENCE_S)
         eventually("it is pinged no more", lambda: pings(router, theirs) == (0, 0))
         has_answered(client, count(client, "answered") + 50, PATIENCE_S)
         is_clean(server)

@@ -51,7 +51,7 @@ def namespaces(pid):
     return [each.name for each in folder.glob(f"plnet-pin-{pid}-*")] if folder.exists() else []
 
 
-def case_a_sweep_that_is_killed_goes_on(site):
+def case_a_killed_sweep_continues(site):
     pin = Pin(site)
     sweep = site.write("sweep.yaml", SWEEP)
     with subprocess.Popen(pin.run_words(sweep), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,

@@ -27,7 +27,7 @@ def case_an_export_taken_in_again_disturbs_nothing(site):
         pings(a, nid("b"))
         assert sockets(a) == connections and closed(a) == ended, (closed(a), ended)
         kept = works(a, "export", "--backup")
-        assert kept.split("peer:")[0] == backup.split("global:")[0], "what nobody has set follows its default"
+        assert kept.split("peer:")[0] == backup.split("global:")[0], "unset options follow their defaults"
 
 
 def timeouts(node):
@@ -71,7 +71,7 @@ def case_an_export_brings_nis_back_under_their_nids(site):
         pings(again, nid("b"))
 
 
-def case_what_is_refused_is_told_with_its_place(site):
+def case_refusals_name_their_place(site):
     with two_hosts(site) as hosts:
         node = start(hosts, "a", one_shard(site))
         for text, says in (("udsp:\n  - {src: tcp, rte: tcp1}\n", "f.yaml:2:5: udsp[0]: src and rte"),

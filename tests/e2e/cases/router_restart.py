@@ -99,7 +99,7 @@ def connected(hosts, name, net, *kinds):
     return peers
 
 
-def case_what_a_slow_reader_has_not_read_is_not_lost_with_the_router(site):
+def case_unread_bytes_of_a_slow_reader_survive_a_drain(site):
     """TCP has accepted a complete message, and its receiver's window is closed: a process that exits now would lose it."""
     with routed_hosts(site) as hosts:
         router = start(hosts, "r0", "--drain-timeout", "120", options="options lnet alive_router_check_interval=1 router_ping_timeout=1\n"
@@ -120,7 +120,7 @@ def case_what_a_slow_reader_has_not_read_is_not_lost_with_the_router(site):
             peer.close()
 
 
-def case_what_is_left_when_the_drain_has_to_end_is_told(site):
+def case_messages_left_at_the_end_of_a_drain_are_reported(site):
     """Without --drain-timeout the bound follows from the check intervals: three times their two seconds, instead of the usual
     330 s."""
     with routed_hosts(site) as hosts:
@@ -165,7 +165,7 @@ def case_a_router_is_drained_by_hand_and_comes_back_under_traffic(site):
         eventually("all buffers are home", lambda: buffers_home(r0) and buffers_home(r1))
 
 
-def case_a_router_that_is_killed_takes_along_what_it_held_and_no_more(site):
+def case_a_killed_router_loses_only_the_messages_that_it_held(site):
     operations = 6000  # some seconds of traffic
     with routed_hosts(site, routers=2) as hosts:
         (r0, r1), client, server, failed = site_of_two(hosts, "--count", str(operations))

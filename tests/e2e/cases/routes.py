@@ -79,7 +79,7 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
         becomes(a, "down", time.monotonic())
         gateway(hosts, site, "again", ROUTES)
         becomes(a, "up", time.monotonic())
-        eventually("both are told", lambda: "route_down" in a.output() and "route_up" in a.output())
+        eventually("both are notified", lambda: "route_down" in a.output() and "route_up" in a.output())
 
 
 def node_that_checks_before_use(hosts, site, timeout_s=TIMEOUT_S):
@@ -154,7 +154,7 @@ def case_changes_that_wait_when_a_node_ends_are_refused(site):
             ask_to_import(client, 1, document)
             works(a, "status")  # a later command
             assert a.stop(signal.SIGINT) == 0, a.output()  # meanwhile the gateway's check times out
-            assert b'"id":1' not in client.recv(4096), "nobody is told that it worked"
+            assert b'"id":1' not in client.recv(4096), "no success is reported"
 
 
 def case_a_node_that_waits_for_its_gateways_goes_down_in_order_when_it_is_told_to(site):
@@ -203,7 +203,7 @@ def case_routes_come_by_file_by_options_and_live_and_go_out_as_they_came(site):
         assert [(each["net"], each["gateway"], each["hop"]) for each in routes(third)] == [("o2ib", "10.88.0.2@tcp", 1)]
 
 
-def case_routes_that_cannot_be_are_told_with_the_kernels_errno_and_change_nothing(site):
+def case_invalid_routes_get_the_kernels_errno_and_change_nothing(site):
     with two_hosts(site) as hosts:
         a = start(hosts, "a", one_shard(site))
         works(a, "net", "add", "--net", "tcp", "--if", "eth0")

@@ -5,7 +5,7 @@ from tcp_nodes import add_v4, answers, counted, fails, nid, pair, pings, works
 from two_hosts import two_hosts
 
 
-def case_who_is_not_let_in_is_counted_by_its_rule(site):
+def case_refused_peers_are_counted_by_their_rule(site):
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site)
         add_v4(a, b)

@@ -61,7 +61,7 @@ def check_links(site, config):
             eventually("the NI is down", lambda: ni_of(a)["status"] == "down")
             assert cause in ni_of(a)["status cause"], ni_of(a)
             # A push uses the remaining path.
-            eventually("the peer has been told", lambda: health_of(b, ours) < healthy)
+            eventually("the peer has been notified", lambda: health_of(b, ours) < healthy)
             ip("-n", hosts.names["a"], *redo)
             eventually("the NI is up again", lambda: ni_of(a)["status"] == "up")
             assert "status cause" not in ni_of(a), ni_of(a)
@@ -71,11 +71,11 @@ def check_links(site, config):
         assert "switched off" in a.output()
 
 
-def case_the_peer_hears_of_an_interface_with_one_shard(site):
+def case_the_peer_is_notified_of_an_interface_with_one_shard(site):
     check_links(site, one_shard(site))
 
 
-def case_the_peer_hears_of_an_interface_with_two_shards(site):
+def case_the_peer_is_notified_of_an_interface_with_two_shards(site):
     check_links(site, two_shards(site))
 
 
@@ -87,13 +87,13 @@ def case_a_link_that_bounces_is_held_down(site):
             hosts.link("a", "down")
             eventually("the NI is down", lambda: ni_of(a)["status"] == "down")
             hosts.link("a", "up")
-            eventually("its link is told apart from what it was", lambda: "switched off" not in ni_of(a).get("status cause", ""))
+            eventually("its link differs from the former one", lambda: "switched off" not in ni_of(a).get("status cause", ""))
         assert ni_of(a)["status"] == "down" and "flapped" in ni_of(a)["status cause"], ni_of(a)
         eventually("after a while it is up", lambda: ni_of(a)["status"] == "up", 60)
         pings(a, nid("b"))
 
 
-def case_a_node_without_descriptors_says_so_and_misses_no_link(site):
+def case_a_node_without_descriptors_reports_it_and_misses_no_link(site):
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site)
         add_v4(a, b)
@@ -145,7 +145,7 @@ def known_to_each_other(a, b):
     works(a, "discover", nid("b"))
 
 
-def case_routing_is_turned_on_and_off_and_peers_hear_of_it(site):
+def case_peers_are_notified_when_routing_is_turned_on_and_off(site):
     with two_hosts(site) as hosts:
         a, b = router(hosts, site), start(hosts, "b", one_shard(site))
         known_to_each_other(a, b)
@@ -187,7 +187,7 @@ def case_a_router_is_drained_and_comes_back(site):
         assert routing(a) == {"enable": 1}
 
 
-def case_a_stop_says_how_long_it_takes_and_can_be_cancelled(site):
+def case_a_stop_reports_its_duration_and_can_be_cancelled(site):
     with two_hosts(site) as hosts:
         a, b = start(hosts, "a", one_shard(site)), start(hosts, "b", one_shard(site))
         known_to_each_other(a, b)

@@ -82,7 +82,7 @@ def case_networks_come_and_go_with_connections_open(site):
         assert a.stop() == 0 and b.stop() == 0
 
 
-def case_what_tcp_does_is_counted(site):
+def case_tcp_events_are_counted(site):
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site)
         add_v4(a, b)
@@ -173,7 +173,7 @@ def case_a_burst_of_pings_tells_round_trips(site):
             assert 0 < times["min"] <= times["average"] <= times["max"], times
         b.stop(signal.SIGKILL)
         started = a.lnetctl("ping", "--count", "100000", "--timeout", "1", nid("b"))
-        assert started.returncode != 0 and "failed to ping" in started.stderr, "gives up on who is silent"
+        assert started.returncode != 0 and "failed to ping" in started.stderr, "gives up on a silent peer"
 
 
 def case_pings_of_silent_nodes_leave_places_for_others(site):

@@ -82,7 +82,7 @@ def case_a_port_scan_leaves_nothing_behind(site):
         eventually("scans are counted", lambda: refused(b, "refused_port") >= 200)
 
 
-def case_silent_strangers_keep_nobody_out(site):
+def case_silent_connections_do_not_keep_peers_out(site):
     with under_attack(site, what="6: silent strangers") as (hosts, a, b):
         links = [connect(VICTIM, ATTACKER, port=port) for port in range(512, 1012)]
         eventually("they are all inside", lambda: counted(b, "tcp_acceptor", "strangers") >= 400)
@@ -95,7 +95,7 @@ def case_silent_strangers_keep_nobody_out(site):
         assert refused(b, "timed_out") >= 400
 
 
-def case_a_slow_loris_is_shown_the_door(site):
+def case_slow_handshakes_are_closed(site):
     """A peer that sends byte after byte, so that no single read times out: each part of the handshake has its own timeout."""
     with under_attack(site) as (_, a, b):
         text = request(nid_of(VICTIM)) + hello(nid_of(ATTACKER), nid_of(VICTIM))
@@ -150,7 +150,7 @@ def case_rubbish_instead_of_an_introduction_is_counted_by_cause(site):
         reaches(a, nid("b"))
 
 
-def case_random_bytes_harm_nobody(site):
+def case_random_bytes_do_no_harm(site):
     with under_attack(site) as (_, a, b):
         dice = random.Random(988)
         valid = request(nid_of(VICTIM)) + hello(nid_of(ATTACKER), nid_of(VICTIM)) + frame() + header(
@@ -200,7 +200,7 @@ def case_bad_frames_close_their_connection_and_no_other(site):
         peer.close()
 
 
-def case_payload_that_nobody_wants_is_skipped(site):
+def case_unmatched_payload_is_skipped(site):
     with under_attack(site) as (_, a, b):
         peer = introduced()
         for _ in range(20):
@@ -231,12 +231,12 @@ def case_a_reader_that_does_not_read_holds_little(site):
                 neighbour.ask()
                 assert neighbour.is_answered()
         eventually("what is too much is dropped", lambda: counted(b, "lnet_cause", "dropped_peer_share") > 0, 20)
-        assert counted(b, "lnet_cause", "dropped_no_receive") == 0, "nobody else had to go without"
+        assert counted(b, "lnet_cause", "dropped_no_receive") == 0, "other peers were not affected"
         peer.close()
         eventually("what it held is free", lambda: counted(b, "lnet", "msgs_alloc") == 0)
 
 
-def case_nids_from_nowhere_fill_the_peer_table_and_no_more(site):
+def case_made_up_nids_fill_the_peer_table_only(site):
     """Each HELLO claims another NID, which the site allows. The table is bounded, and known peers remain."""
     config = site.write("few.yaml", with_peers(open(two_shards(site)).read(), 128) + "    tcp:\n        any_address: 1\n")
     with under_attack(site, config, "1: NIDs from nowhere") as (_, a, b):
@@ -279,14 +279,14 @@ def case_forged_sources_make_no_peers(site):
                 peer.link.sendall(asked)
                 reaches(a, nid("b"))
             peer.ask()
-            assert peer.is_answered(), "what it says in its own name is served"
+            assert peer.is_answered(), "its own requests are served"
         assert counted(b, "lnet_cause", "dropped_foreign_source") == 20_000
         assert counted(b, "lnet_cause", "tx_no_path") >= 2_000
         assert len(b.json("peer", "show")["peer"]) <= 4
         is_said_once(b, f"{ATTACKER}@tcp", "dropped_foreign_source")
 
 
-def case_more_strangers_than_places_keep_nobody_out(site):
+def case_more_connections_than_places_do_not_keep_peers_out(site):
     """With accept=all, long timeouts, and an attacker with two addresses and all ports."""
     options = site.write("all.conf", "options lnet accept=all accept_timeout=120\n")
     with two_hosts(site) as hosts:

@@ -72,7 +72,7 @@ def case_the_source_is_killed_and_comes_back(site):
         a = start(hosts, "a", *target_of("b"), options=IMPATIENT, name="a-last")
         has_answered(a, 200)
         last_words(a)
-        eventually("nothing of those who died is left", lambda: hosts_idle(b))
+        eventually("nothing of the dead ones is left", lambda: hosts_idle(b))
         assert last_words(b)["delivered_twice"] == 0
 
 

@@ -54,7 +54,7 @@ def metric(node, name, label):
     return found and float(found.group(1))
 
 
-def case_a_router_tells_who_makes_the_load(site):
+def case_a_router_reports_the_sources_of_the_load(site):
     with routed_hosts(site) as hosts:
         own = OwnCount()  # counts from before the router started
         router = start(hosts, "r0")

@@ -10,7 +10,7 @@ def case_policies_decide_which_interfaces_messages_take(site):
     with two_hosts(site) as hosts:
         a, b = both(hosts, site)
         ours, theirs = {nid("a"), SECOND["a"]}, {nid("b"), SECOND["b"]}
-        assert used(a, nid("b")) == (ours, theirs), "in turn, as long as nobody says otherwise"
+        assert used(a, nid("b")) == (ours, theirs), "in turn by default"
         works(a, "udsp", "add", "--src", SECOND["a"])
         assert used(a, nid("b")) == ({SECOND["a"]}, theirs)
         works(a, "udsp", "add", "--dst", nid("b"), "--priority", "1")

@@ -23,7 +23,7 @@ def check_connections(site, config):
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site, config)
         add_v4(a, b)
-        assert works(a, "conn", "show") == "", "nobody has spoken yet"
+        assert works(a, "conn", "show") == "", "no peer has sent anything yet"
         pings(a, nid("b"))
         wait_for_all(a)
         wait_for_all(b)
@@ -161,7 +161,7 @@ def case_tunables_that_cannot_change_are_refused(site):
         assert works(node, "export", "--backup") == before
 
 
-def case_options_without_effect_are_told_on_import(site):
+def case_options_without_effect_are_reported_on_import(site):
     with two_hosts(site) as hosts:
         node = start(hosts, "a", one_shard(site))
         options = site.write("o.conf", "options ksocklnd sock_timeout=21 bogus=1\noptions lnet config_on_load=1\n")
@@ -196,7 +196,7 @@ def case_an_interface_that_goes_takes_its_ni_down(site):
             ip("-n", hosts.names["a"], *undo)
             eventually("the NI is down", lambda: status(a, "tcp")["status"] == "down")
             assert status(a, "tcp")["health stats"]["fatal_error"] == 1
-            eventually("who pings hears of it", lambda: told() == before + 1)
+            eventually("ping replies show it", lambda: told() == before + 1)
             ip("-n", hosts.names["a"], *redo)
             eventually("the NI is up again", lambda: status(a, "tcp")["status"] == "up")
             assert status(a, "tcp")["health stats"]["fatal_error"] == 0

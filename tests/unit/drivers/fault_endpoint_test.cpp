@@ -146,9 +146,9 @@ TEST_F(FaultEndpoint, AReceiveStallTakesNoBuffersForAWhile) {
   plan({.fault = Fault::kStall, .direction = Direction::kRx});
   EXPECT_TRUE(fault.post_multi_receive({{id, 0}, 64}, 7));
   message(10);
-  EXPECT_EQ(above.log, "m7:10 ") << "what has come is told";
+  EXPECT_EQ(above.log, "m7:10 ") << "arrived bytes are reported";
   EXPECT_FALSE(fault.post_multi_receive({{id, 0}, 64}, 7));
-  EXPECT_TRUE(fault.send({}, {}, {}, 3)) << "what goes out is not held up";
+  EXPECT_TRUE(fault.send({}, {}, {}, 3)) << "outgoing messages are not delayed";
   fault.poll(at(9));
   EXPECT_FALSE(fault.post_multi_receive({{id, 0}, 64}, 7));
   fault.poll(at(10));
@@ -159,7 +159,7 @@ TEST_F(FaultEndpoint, AStallAsksToTryAgain) {
   plan({.fault = Fault::kStall});
   EXPECT_EQ(fault.send({}, {}, {}, 3).error(), Errc::kAgain);
   EXPECT_EQ(fault.send({}, {}, {}, 3).error(), Errc::kAgain);
-  EXPECT_EQ(fault.next_deadline(), at(10)) << "nothing else wakes who was refused";
+  EXPECT_EQ(fault.next_deadline(), at(10)) << "nothing else wakes a refused peer";
   EXPECT_EQ(fault.poll(at(9)), 0U);
   EXPECT_EQ(fault.poll(at(10)), 1U);
   EXPECT_EQ(fault.next_deadline(), Instant::max());

@@ -213,7 +213,7 @@ TEST_F(FaultStream, ASplitWriteOfManyPiecesIsCutAtItsLimit) {
   const std::vector<std::span<const std::byte>> pieces(4 * drivers::kHalfPiecesMax, bytes_of(one));
   EXPECT_EQ(fault.write(kStream, pieces), drivers::kHalfPiecesMax);
   fault.poll(at(0));
-  EXPECT_EQ(above.writable, 1U) << "the rest is asked for";
+  EXPECT_EQ(above.writable, 1U) << "the rest is requested";
 }
 
 TEST_F(FaultStream, AnEmptyWriteIsNeverCutShort) {

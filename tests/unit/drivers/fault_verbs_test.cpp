@@ -163,7 +163,7 @@ TEST_F(FaultVerbs, AResetOnSendBreaksUnderThePostedChain) {
 TEST_F(FaultVerbs, AStallRefusesPosts) {
   plan(Fault::kStall, Direction::kTx);
   EXPECT_FALSE(post());
-  EXPECT_EQ(fault.next_deadline(), at(10)) << "nothing else wakes who was refused";
+  EXPECT_EQ(fault.next_deadline(), at(10)) << "nothing else wakes a refused peer";
   EXPECT_EQ(fault.poll(at(9)), 0U);
   EXPECT_FALSE(post());
   EXPECT_EQ(fault.poll(at(10)), 1U);

@@ -40,7 +40,7 @@ TEST(NoAllocation, TheCounterCounts) {
     static std::vector<std::uint64_t> numbers;
     numbers.resize(100);
   });
-  EXPECT_GT(kept.news, 0U) << "what the standard library allocates is seen, too";
+  EXPECT_GT(kept.news, 0U) << "allocations of the standard library count, too";
 }
 
 // A core of fixed size: receives, drops and parks offered messages in turn.

@@ -145,7 +145,7 @@ TEST(SimNetwork, OutgoingTrafficOfAHostSharesItsBandwidth) {
   const HostId b = network.add_host();
   EXPECT_EQ(network.transit(a, b, 1'000'000), Instant{microseconds(1010)});
   EXPECT_EQ(network.transit(a, b, 1'000'000), Instant{microseconds(2010)});
-  EXPECT_EQ(network.transit(b, a, 0), Instant{microseconds(10)}) << "the other way is free";
+  EXPECT_EQ(network.transit(b, a, 0), Instant{microseconds(10)}) << "the other path is free";
 }
 
 // A host that sends to a slow host sends to others at full speed.
@@ -166,7 +166,7 @@ TEST(SimNetwork, ASlowLinkDelaysOnlyItsOwnTraffic) {
   EXPECT_EQ(network.transit(a, slow, 1000), Instant{microseconds(1 + 1000 + 1000)});
   EXPECT_EQ(network.transit(a, slow, 1000), Instant{microseconds(1 + 2000 + 1000)});
   EXPECT_EQ(network.transit(a, quick, 1000), Instant{microseconds(3 + 10)}) << "behind 3000 bytes";
-  EXPECT_EQ(network.transit(slow, a, 1000), Instant{microseconds(1 + 10)}) << "the way back";
+  EXPECT_EQ(network.transit(slow, a, 1000), Instant{microseconds(1 + 10)}) << "the return path";
   network.reset_link(a, slow);
   EXPECT_EQ(network.transit(a, slow, 1000), Instant{microseconds(4 + 10)});
 }

@@ -212,7 +212,7 @@ TEST_F(SimStreamPlain, VanishedPeerIsNoticedByKeepalive) {
   ASSERT_TRUE(bench.run([&] { return near_events.closed == 1; }));
   EXPECT_EQ(near_events.cause, Errc::kTimedOut);
   EXPECT_EQ(bench.cluster.loop.now() - before >= std::chrono::seconds(40), true);
-  EXPECT_EQ(far_events.closed, 0U) << "nobody has told the vanished host: half-open";
+  EXPECT_EQ(far_events.closed, 0U) << "the vanished host was not notified: half-open";
 }
 
 // Thousands of connections, and hosts that come and go: events must not accumulate.
@@ -282,7 +282,7 @@ TEST_F(SimStreamPlain, OneWayPartitionDeliversButIsNotAcknowledged) {
   EXPECT_EQ(near->facts(stream).unacknowledged_bytes, 500U);
   ASSERT_TRUE(bench.run([&] { return near_events.closed == 1; }));
   EXPECT_EQ(near_events.cause, Errc::kTimedOut);
-  EXPECT_EQ(near_events.unacknowledged, 500U) << "delivered, but nobody can know";
+  EXPECT_EQ(near_events.unacknowledged, 500U) << "delivered, but this is unknown";
 }
 
 TEST_F(SimStreamPlain, PartitionThatHealsLosesNothing) {

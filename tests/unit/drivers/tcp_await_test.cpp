@@ -74,7 +74,7 @@ TEST_F(TcpRelays, PayloadThatHasArrivedIsReportedInTheNextPoll) {
   settle();  // all events of the readiness set are handled
   ASSERT_TRUE(device->await(source.id, payload.size() / 2));
   bench.turn_once();
-  EXPECT_EQ(seen(source).awaited, 0U) << "paused by somebody else";
+  EXPECT_EQ(seen(source).awaited, 0U) << "paused by another user";
   device->resume_reading(source.id);
   bench.turn_once();
   EXPECT_EQ(seen(source).awaited, 1U);

@@ -69,7 +69,7 @@ TEST_F(TcpDevicePlain, TheOnlyActiveStreamIsReadDirectlyForAWhile) {
     EXPECT_EQ(far->poll(bench.now), 1U);
   }
   EXPECT_EQ(far_events.bytes, 96U * (1 + TcpDevice::kHotPolls));
-  EXPECT_EQ(count_of(*far, Id::kEpollWaits), waits) << "nobody was asked whether it has spoken";
+  EXPECT_EQ(count_of(*far, Id::kEpollWaits), waits) << "no peer's traffic was checked";
   // Other streams are served meanwhile.
   const StreamId other = connect().value();
   for (unsigned i = 0; i <= TcpDevice::kHotPolls; ++i) {
@@ -291,7 +291,7 @@ TEST_F(TcpDevicePlain, AcknowledgementsOfAPureReaderAreCombined) {
   receive_one();
   EXPECT_EQ(count_of(*far, Id::kSharedAcks), 1U);
   receive_one();
-  EXPECT_EQ(count_of(*far, Id::kSharedAcks), 1U) << "it is told now and then, not each time";
+  EXPECT_EQ(count_of(*far, Id::kSharedAcks), 1U) << "it is reported periodically, not each time";
   bench.now += TcpRx::kAcksSharedEvery;
   receive_one();
   EXPECT_EQ(count_of(*far, Id::kSharedAcks), 2U);

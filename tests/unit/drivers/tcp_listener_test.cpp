@@ -26,7 +26,7 @@ TEST_F(TcpDevicePlain, StopsListening) {
   ASSERT_TRUE(connect().has_value());
   ASSERT_TRUE(bench.run([&] { return near_events.closed == 1; }));
   EXPECT_EQ(near_events.cause, Errc::kRefused);
-  EXPECT_EQ(far_events.closed, 0U) << "what was accepted stays";
+  EXPECT_EQ(far_events.closed, 0U) << "accepted connections stay";
   EXPECT_TRUE(far->listen(bench.address(1), 127, {}).has_value()) << "beside what was accepted";
 }
 

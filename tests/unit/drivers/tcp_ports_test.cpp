@@ -193,7 +193,7 @@ TEST(TcpPorts, MissingPrivilegeIsReported) {
   ConnectRequest request;
   request.addresses.remote = own_loopback(1);
   EXPECT_EQ(device->connect(request).error(), Errc::kNotPermitted);
-  EXPECT_EQ(count_of(*device, Id::kPortTries), 1U) << "the others would say the same";
+  EXPECT_EQ(count_of(*device, Id::kPortTries), 1U) << "the others would report the same";
   EXPECT_EQ(device->listen(own_loopback(1, 988), 8, {}).error(), Errc::kNotPermitted);
   for (const std::string& words : {explain_connect_failure(Errc::kNotPermitted, request),
                                    explain_listen_failure(Errc::kNotPermitted, own_loopback(1))})

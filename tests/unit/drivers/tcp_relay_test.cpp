@@ -160,7 +160,7 @@ TEST_F(TcpRelays, PayloadWithoutRoomAtTheTargetIsFetched) {
     device->resume_reading(source.id);
     EXPECT_TRUE(std::ranges::equal(rest, std::span(payload).subspan(taken - head.size())));
     settle();
-    EXPECT_EQ(seen(target).writable, round - 1) << "nobody has read";
+    EXPECT_EQ(seen(target).writable, round - 1) << "no reader";
     expected = joined(joined(expected, head), payload);
     receive(target, expected.size() - rest.size());
     ASSERT_TRUE(bench.run([&] { return seen(target).writable == round; }));

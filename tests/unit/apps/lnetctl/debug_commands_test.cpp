@@ -11,7 +11,7 @@ class DebugCommands : public LnetCommands {};
 
 TEST_F(DebugCommands, RecoveryQueues) {
   EXPECT_EQ(run("debug recovery -l"), 0) << err;
-  EXPECT_EQ(out, "") << "nobody is in it";
+  EXPECT_EQ(out, "") << "it is empty";
   lnet_.recovering.local = {nid("10.0.0.1@tcp")};
   lnet_.recovering.peers = {nid("10.0.0.7@tcp"), nid("9@kfi")};
   EXPECT_EQ(run("debug recovery --local"), 0) << err;

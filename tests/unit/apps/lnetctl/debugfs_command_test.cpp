@@ -39,7 +39,7 @@ TEST_F(DebugfsCommand, WritesThemToADirectory) {
   std::getline(file, line);
   EXPECT_EQ(line, "49");
   fs::remove_all(directory);
-  EXPECT_NE(run("debugfs stats --dir /proc/none"), 0) << "nobody makes directories there";
+  EXPECT_NE(run("debugfs stats --dir /proc/none"), 0) << "directories are not created there";
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ TEST(Commands, HelpIsThereForEachRow) {
     EXPECT_EQ(ran.status, 0);
     EXPECT_TRUE(has(ran.out, "usage: lnetctl " + std::string(row.verb.words))) << ran.out;
     EXPECT_TRUE(has(ran.out, row.verb.help));
-    EXPECT_EQ(ran.verb, "") << "help asks nobody";
+    EXPECT_EQ(ran.verb, "") << "help needs no node";
     EXPECT_TRUE(has(run({"help"}).out, row.verb.words));
     EXPECT_TRUE(has(run({"--list-commands"}).out, std::string(row.verb.words) + "\n"));
     EXPECT_FALSE(row.verb.entity.empty()) << row.verb.words;

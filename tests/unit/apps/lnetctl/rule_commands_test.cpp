@@ -75,7 +75,7 @@ TEST_F(RuleCommands, ExplainShowsThePathAndTheRejectedOnes) {
             "          why not: the route is down\n        - NI: 10.0.0.2@tcp\n"
             "          why not: lower health\n          instead: 10.0.0.1@tcp\n");
   lnet_.path = {};
-  EXPECT_EQ(run("route explain * 10.1.0.5@o2ib"), 0) << "no way is an answer";
+  EXPECT_EQ(run("route explain * 10.1.0.5@o2ib"), 0) << "a missing path is an answer";
   EXPECT_TRUE(out.contains("    reachable: False\n    why: no route to the peer\n")) << out;
   EXPECT_EQ(run("route explain 10.1.0.5@o2ib"), kInvalidStatus);
   EXPECT_EQ(run("route explain *@tcp 10.1.0.5@o2ib"), kInvalidStatus);

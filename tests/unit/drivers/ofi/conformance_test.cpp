@@ -297,7 +297,7 @@ TEST_P(OfiConformance, StrangersMakeRoomForEachOther) {
   ASSERT_TRUE(hear(second, 3));
   EXPECT_EQ(stats.get(Id::kRestarts), 2U) << "it still is";
   ASSERT_TRUE(hear(first, 2));
-  EXPECT_EQ(stats.get(Id::kRestarts), 2U) << "it was met anew";
+  EXPECT_EQ(stats.get(Id::kRestarts), 2U) << "it was created anew";
   EXPECT_EQ(stats.get(Id::kStrangersRefused), 0U);
 }
 

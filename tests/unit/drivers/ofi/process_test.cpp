@@ -195,7 +195,7 @@ TEST_P(OfiProcesses, PeerIsKilledInMidTransfer) {
     return parent.user.ended.contains(70) && parent.user.ended.size() == 21;
   })) << parent.user.ended.size();
   EXPECT_EQ(parent.user.ended[70].event, FabricEvent::kTaggedFailed);
-  EXPECT_TRUE(parent.user.driver->cancel_tagged(kSink).has_value()) << "nobody has taken it";
+  EXPECT_TRUE(parent.user.driver->cancel_tagged(kSink).has_value()) << "it was not taken";
   // Messages to the dead peer end as well.
   ASSERT_TRUE(parent.user.post(
       parent.bench, [&] { return parent.user.driver->send(parent.peer, parent.header, {}, 30); }));
@@ -226,7 +226,8 @@ TEST_P(OfiProcesses, PeerIsKilledHavingGranted) {
   }));
   EXPECT_FALSE(parent.user.ended[40].status.has_value());
   if (GetParam().family == Family::kName) {
-    EXPECT_EQ(parent.user.ended[40].status, std::unexpected(Errc::kIo)) << "told, not timed out";
+    EXPECT_EQ(parent.user.ended[40].status, std::unexpected(Errc::kIo))
+        << "notified, not timed out";
   }
   parent.user.driver->shut_down();
   EXPECT_TRUE(parent.bench.run([&] { return parent.user.driver->quiet(); }));

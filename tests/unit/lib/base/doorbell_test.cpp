@@ -31,7 +31,7 @@ TEST(Doorbell, WakesOnlyAnArmedSleeper) {
     ASSERT_TRUE(bell.arm());
     bell.ring();
     bell.ring();
-    EXPECT_EQ(bell.woken, 2) << "the sleeper disarms, not who rings";
+    EXPECT_EQ(bell.woken, 2) << "the sleeper disarms, not the ringing side";
     bell.disarm();
     bell.ring();
     EXPECT_EQ(bell.woken, 2);

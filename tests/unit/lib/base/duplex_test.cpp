@@ -20,7 +20,7 @@ TEST(Duplex, RoundsUpAndFillsUpInEachDirection) {
   std::array<int, 8> things{};
   for (int& thing : things) {
     EXPECT_TRUE(channel.there().push(&thing));
-    EXPECT_EQ(channel.back().size(), 0U) << "the other direction has not heard of it";
+    EXPECT_EQ(channel.back().size(), 0U) << "the other direction is not affected";
   }
   EXPECT_FALSE(channel.there().push(&things[0]));
   EXPECT_EQ(channel.there().size(), 8U);

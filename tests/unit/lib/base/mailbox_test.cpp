@@ -31,7 +31,7 @@ TEST(Mailbox, RingsOncePerBurstAndOnlyForASleeper) {
   EXPECT_EQ(box.post_burst(burst), 2U);
   EXPECT_EQ(doorbell.woken, 2);
   EXPECT_FALSE(box.post(&things[0]));
-  EXPECT_EQ(doorbell.woken, 2) << "nothing was posted, nobody is woken";
+  EXPECT_EQ(doorbell.woken, 2) << "nothing was posted, no sleeper is woken";
 
   std::array<int*, 16> out{};
   ASSERT_EQ(box.collect(out), 8U);

@@ -44,7 +44,7 @@ TEST(KfilndAccess, AForbiddenStrangerIsNotAnswered) {
   EXPECT_EQ(node.count(LndId::kHellosReceived), 0U);
   node.meet(2);
   EXPECT_EQ(node.state(2), PeerState::kUpToDate) << "others are heard";
-  EXPECT_EQ(gate.asked, 2U) << "an answer introduces nobody";
+  EXPECT_EQ(gate.asked, 2U) << "an answer is no introduction";
   node.expect_clean();
 }
 

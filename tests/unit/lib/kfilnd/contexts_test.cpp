@@ -122,7 +122,7 @@ TEST(KfilndContext, AMessageIsReceivedLocallyAndTheHomeIsNotifiedOnce) {
   site.node.arrive(put_of(65536, 1));
   EXPECT_EQ(site.node.count(LndId::kEarlyV1), 1U) << "its home has the key";
   EXPECT_EQ(site.node.endpoint.waiting(Call::kRead), 0U);
-  EXPECT_EQ(site.node.lnd->peer_facts(0, site.node.now), std::nullopt) << "told by its home";
+  EXPECT_EQ(site.node.lnd->peer_facts(0, site.node.now), std::nullopt) << "reported by its home";
   site.node.expect_clean();
 }
 

@@ -126,7 +126,7 @@ TEST(KfilndHello, MessagesOtherThanHelloAreDropped) {
   node.hello(Kind::kHelloResponse, {.version = 3});
   EXPECT_EQ(node.count(LndId::kBadHello), 4U);
   node.hello(Kind::kHelloResponse, {.session_key = 3});
-  EXPECT_EQ(node.count(LndId::kStrayHellos), 1U) << "nobody has asked";
+  EXPECT_EQ(node.count(LndId::kStrayHellos), 1U) << "no request";
   EXPECT_EQ(node.lnd->peer(nid_of(1)), nullptr);
   EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U);
 }
@@ -296,7 +296,7 @@ TEST(KfilndPeers, SoManyStrangersInATurn) {
   node.turn();
   EXPECT_EQ(node.count(LndId::kPeersMade), 32U);
   node.turn();
-  EXPECT_EQ(node.count(LndId::kPeersMade), 40U) << "and nobody is forgotten";
+  EXPECT_EQ(node.count(LndId::kPeersMade), 40U) << "and every one gets its turn";
   EXPECT_EQ(node.endpoint.waiting(Call::kSend), 80U);
 }
 
@@ -343,7 +343,7 @@ TEST(KfilndHello, APeerThatHasOnlyForgottenUs) {
   node.hello(Kind::kHelloRequest, {.rx_base = 3, .session_key = 2});
   EXPECT_EQ(node.count(LndId::kPeerRestarts), 1U) << "it counts from the beginning";
   node.hello(Kind::kHelloRequest, {.rx_base = 3, .session_key = 0x9000'0000});
-  EXPECT_EQ(node.count(LndId::kPeerRestarts), 2U) << "no peer forgets so often";
+  EXPECT_EQ(node.count(LndId::kPeerRestarts), 2U) << "no peer loses its state so often";
 }
 
 TEST(KfilndShutDown, HealthyPeersAreNotReportedAsLost) {
@@ -360,7 +360,7 @@ TEST(KfilndShutDown, HealthyPeersAreNotReportedAsLost) {
   EXPECT_EQ(node.last().status, Result<void>(std::unexpected(Errc::kShutdown)));
   EXPECT_EQ(node.core->notices(), std::vector{lnet::PeerNotice::kAlive});
   EXPECT_EQ(node.count(LndId::kPeersDeleted), 0U);
-  EXPECT_EQ(node.lnd->peer(nid_of(1)), nullptr) << "it may know the tag all the same";
+  EXPECT_EQ(node.lnd->peer(nid_of(1)), nullptr) << "it may still know the tag";
   node.expect_clean();
 }
 
@@ -395,7 +395,7 @@ TEST(KfilndLink, AFlappingLinkCountsAfterItStayedUp) {
   EXPECT_EQ(told(), 2 * LinkHold::kFalls);
   node.lnd->on_link(false, kFirstNic);
   node.turn(seconds(1));
-  EXPECT_EQ(node.core->interface_states().back(), kFatal) << "that is told at once";
+  EXPECT_EQ(node.core->interface_states().back(), kFatal) << "that is reported at once";
 }
 
 TEST(KfilndLink, ALinkThatReturnsWithAnotherAddressIsFatalAtOnce) {

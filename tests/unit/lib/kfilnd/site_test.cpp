@@ -187,7 +187,7 @@ TEST(KfilndSite, ACableIsMoved) {
     }
     site.expect_no_breach();
   });
-  EXPECT_GT(failed, 0U) << "or nothing was under way";
+  EXPECT_GT(failed, 0U) << "or nothing was in flight";
 }
 
 // Two small buffers and many senders.

@@ -180,7 +180,7 @@ TEST_F(Rows, RequestPostFails) {
   EXPECT_EQ(node.completions(), 0U) << "the buffer is with the NIC";
   node.done(kTaggedCancelled, tagged);
   expect_end(std::unexpected(Errc::kIo), Health::kLocalError);
-  EXPECT_EQ(node.state(), PeerState::kUpToDate) << "nobody has heard of the tag";
+  EXPECT_EQ(node.state(), PeerState::kUpToDate) << "the tag is unknown";
 }
 
 TEST_F(Rows, RequestPostFailsAndCancelIsRefusedFirst) {

@@ -131,7 +131,7 @@ TEST(KfilndWire, EachRule) {
 TEST(KfilndWire, HeaderAndBytesMustGoTogether) {
   Bytes bytes = immediate(10);
   bytes.push_back(std::byte{0});
-  EXPECT_EQ(refusal_of(bytes), std::nullopt) << "what lies behind the message is not its own";
+  EXPECT_EQ(refusal_of(bytes), std::nullopt) << "bytes behind the message do not belong to it";
   put16(bytes, 8, 111);
   EXPECT_EQ(refusal_of(bytes), Refusal::kLength);
   bytes = bulk(2, Kind::kBulkGet);

@@ -109,11 +109,11 @@ TEST_F(TestsTest, AForcedStopDoesNotWaitForAnswers) {
   EXPECT_EQ(batch(1, BatchOperation::kQuery, 1).active, 3U);
   batch(1, BatchOperation::kStop);
   settle();
-  EXPECT_EQ(batch(1, BatchOperation::kQuery, 1).active, 3U) << "what is under way may end";
+  EXPECT_EQ(batch(1, BatchOperation::kQuery, 1).active, 3U) << "messages in flight may end";
   batch(1, BatchOperation::kStop, 0, 1);
   settle();
   EXPECT_EQ(batch(1, BatchOperation::kQuery, 1).active, 0U);
-  EXPECT_EQ(stat(1).framework.brw_errors, 0U) << "it was told to";
+  EXPECT_EQ(stat(1).framework.brw_errors, 0U) << "as requested";
   EXPECT_EQ(remove_session(1, session).status, Status::kOk);
   expect_clean(1);
 }

@@ -234,7 +234,7 @@ TEST_F(SocklndForeignNid, IsAcceptedFromAnAddressThatItsNodeHasListed) {
   EXPECT_TRUE(claim(3, 1).closed) << "an address that it has not listed";
   Stranger& third = come(3);
   third.say(both(request_to(nid_of(0)), listing(ConnectionType::kBulkOut, 3)));
-  EXPECT_TRUE(third.is_closed_within(seconds(1))) << "nobody lists itself";
+  EXPECT_TRUE(third.is_closed_within(seconds(1))) << "no node lists itself";
 }
 
 TEST_F(SocklndForeignNid, IsAcceptedIfConfigured) {

@@ -86,7 +86,7 @@ TEST_F(LaneExchanges, ALaneEndsWhenAllNoticesWereRead) {
   EXPECT_EQ(last[0].word, LaneWord::kClosed);
   EXPECT_EQ(last[0].heard, lane.said);
   end(4).answer_for_nobody(last[0]);
-  EXPECT_EQ(end(4).lent_to(5), 0U) << "what nobody asks for goes home all the same";
+  EXPECT_EQ(end(4).lent_to(5), 0U) << "unrequested credits are returned as well";
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST_F(LaneWords, ASearchForAPortEndsAndIsTakenUpAgainLater) {
     turn();
   EXPECT_EQ(other.driver.connects, Peer::kPortSearchesMax);
   EXPECT_EQ(home.lnd->count(Id::kAttemptFailed), 1U);
-  EXPECT_EQ(open(ConnectionType::kBulkIn), 1U) << "what there is stays";
+  EXPECT_EQ(open(ConnectionType::kBulkIn), 1U) << "existing settings stay";
   home.turn(std::chrono::seconds(2));
   turn();
   EXPECT_EQ(other.driver.connects, Peer::kPortSearchesMax + 1);
@@ -128,7 +128,7 @@ TEST_F(LaneWords, AnEndAndAWelcomeMayCross) {
     turn();
   EXPECT_EQ(open(ConnectionType::kBulkIn), 1U);
   EXPECT_EQ(other.lnd->count(Id::kOpen), 0U);
-  EXPECT_EQ(home.lnd->count(Id::kOpen), 3U) << "it never came to anything";
+  EXPECT_EQ(home.lnd->count(Id::kOpen), 3U) << "it had no effect";
 }
 
 }  // namespace

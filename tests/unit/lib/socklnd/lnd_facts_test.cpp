@@ -92,7 +92,7 @@ TEST(SockLndFacts, BytesAreUnsentUntilThePeersTcpAcknowledgesThem) {
   EXPECT_GT(bytes, 1000U);
   site[0].core().put(nid_of(1), 1000, false);
   site.run_for(seconds(1));
-  EXPECT_EQ(unsent(since), bytes) << "what has come after is another matter";
+  EXPECT_EQ(unsent(since), bytes) << "later messages are separate";
   EXPECT_GT(unsent(now()), bytes);
   site.cluster.network.unblock_both(a, b);
   ASSERT_TRUE(site.run([&] { return unsent(now()) == 0; }));

@@ -49,7 +49,7 @@ TEST(SocklndInterface, AnAddressThatIsRemovedAndReturnsIsReported) {
   const auto stream = node.arrive(ConnectionType::kControl);
   node.driver.local = false;
   node.pass(seconds(5));
-  EXPECT_TRUE(node.core->interface_states().empty()) << "nobody looks while all is well";
+  EXPECT_TRUE(node.core->interface_states().empty()) << "no checks without a failure";
   node.driver.close(ScriptedStreams::id(stream), Errc::kTimedOut);
   node.driver.report_closed();
   node.turn();

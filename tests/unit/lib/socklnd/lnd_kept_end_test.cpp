@@ -213,7 +213,7 @@ TEST_F(KeptEnd, ByReleasingThePeer) {
   driver.report_closed();
   flush();
   EXPECT_EQ(core.released, 1U);
-  EXPECT_EQ(core.in[0].received, 0U) << "it has been told of already";
+  EXPECT_EQ(core.in[0].received, 0U) << "it was reported already";
   EXPECT_TRUE(near->idle());
   (void)forward(0);
   flush();

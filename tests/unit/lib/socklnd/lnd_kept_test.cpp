@@ -224,7 +224,7 @@ TEST_F(KeptRelay, GoesToTheNextHopAsItIs) {
   EXPECT_TRUE(sent.status.has_value());
   EXPECT_FALSE(sent.transmit.kept);
   EXPECT_EQ(driver.at(to).written, message(0, kLength));
-  EXPECT_TRUE(is_still_away(0)) << "nothing came by its buffer";
+  EXPECT_TRUE(is_still_away(0)) << "no byte used its buffer";
   EXPECT_FALSE(driver.at(from).paused);
   EXPECT_EQ(driver.at(from).next_read_max, 4096U) << "the next one may be relayed, too";
   turn();

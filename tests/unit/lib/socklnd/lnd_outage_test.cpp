@@ -55,7 +55,7 @@ TEST(SocklndOutage, AnInterfaceThatStaysDownLosesItsConnections) {
   EXPECT_TRUE(ended[2].unsent);
   EXPECT_EQ(node.driver.connects, 0U);
   EXPECT_EQ(std::ranges::count(node.core->notices(), lnet::PeerNotice::kDown), 0)
-      << "it says nothing of the peer";
+      << "it has no meaning for the peer";
   node.lnd->set_usable(true);
   node.core->put(node.peer, 10, false);
   node.turn();

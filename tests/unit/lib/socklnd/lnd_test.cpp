@@ -290,7 +290,7 @@ TEST(SockLnd, AnUnprivilegedNodeUsesOneConnectionAndIsAnsweredOnIt) {
   EXPECT_EQ(site[1].lnd().peer({nid_of(0)}) == nullptr ||
                 site[1].lnd().peer({nid_of(0)})->open_count() == 0,
             true)
-      << "to node 1 it is another process, whatever it says";
+      << "for node 1 it is another process";
 }
 
 TEST(SockLnd, AnUnprivilegedNodeDoesNotConnectOverIpv6AndIsAnsweredThereNevertheless) {

@@ -109,7 +109,7 @@ class LnetWantedOfLinks : public ::testing::Test {
 
 TEST_F(LnetWantedOfLinks, AnExportDisturbsNothingAtAnyLinkSpeed) {
   EXPECT_TRUE(stays_with(4)) << "as the export says";
-  EXPECT_FALSE(stays_with(1)) << "as nobody but the link of today says";
+  EXPECT_FALSE(stays_with(1)) << "according to the present link only";
   EXPECT_FALSE(stays_with(7));
 }
 

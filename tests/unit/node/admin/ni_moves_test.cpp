@@ -84,7 +84,7 @@ TEST(NiMoves, TakeRoutesAndPeersOfANetworkAlongAndBack) {
   EXPECT_EQ(config.routes[0].gateway, on_tcp(7));
   ASSERT_EQ(config.peers.size(), 1U);
   EXPECT_EQ(config.peers[0].nids, std::vector{on_tcp(9)});
-  EXPECT_FALSE(out.ni.nid) << "the interface says";
+  EXPECT_FALSE(out.ni.nid) << "according to the interface";
 
   ASSERT_TRUE(bring_back(config, out, shared_by_eight));
   ASSERT_NE(config.net(on_kfi(1).net()), nullptr);
@@ -133,7 +133,7 @@ TEST(NiMoves, AnAbsentNiDoesNotDelayOthers) {
   EXPECT_EQ(moves.out[0].was, on_kfi(2));
   EXPECT_EQ(moves.out[2].was, on_kfi(1));
   moves.put_last(on_kfi(9));
-  EXPECT_EQ(moves.out.size(), 3U) << "somebody has deleted it";
+  EXPECT_EQ(moves.out.size(), 3U) << "it was deleted";
 
   EXPECT_TRUE(moves.is_turn_to_bring_back(true, true));
   EXPECT_FALSE(moves.is_turn_to_bring_back(true, true)) << "now one that has moved";

@@ -151,7 +151,7 @@ TEST(PeerChanges, AnInvalidNidIsNoPeer) {
   }
   EXPECT_FALSE(change_peer_nis(coordinator, {.nid = lnet::Nid::any(), .state = 1}));
   EXPECT_TRUE(change_peer_nis(coordinator, {.all = true, .state = ~lnet::kPeerStateSettable}))
-      << "there is nobody";
+      << "no peer exists";
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST(NiResolver, TcpLendsCreditsUnlessTheirNumberIsSet) {
   };
   EXPECT_TRUE(lends());
   ni.tunables.peer_credits = 8;
-  EXPECT_TRUE(lends()) << "as an export has it of whoever set nothing";
+  EXPECT_TRUE(lends()) << "as in an export without explicit settings";
   ni.tunables.peer_credits = 4;
   EXPECT_FALSE(lends());
   ni.tunables.peer_credits = lnet::kDriverDefault;

@@ -77,7 +77,7 @@ TEST(Consoles, ASilentConsoleMayOwnTheSession) {
   EXPECT_EQ(socket_of(console_of(found, 8)), text_of_errno(ETIMEDOUT));
   const auto refused = console_of({silent("a")}, 7);
   ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().number, ETIMEDOUT) << "it would be a lie that there is none";
+  EXPECT_EQ(refused.error().number, ETIMEDOUT) << "reporting none would be wrong";
   EXPECT_NE(refused.error().why.find("a.sock"), std::string::npos) << refused.error().why;
 }
 

@@ -94,7 +94,7 @@ TEST(HostWordsTest, PlansMayNameThem) {
   ASSERT_TRUE(plan.has_value()) << plan.error().what;
   EXPECT_EQ(plan->from, Words{"12345-10.0.0.1@tcp"});
   EXPECT_EQ(plan->to, (Words{"12345-10.0.0.2@tcp", "12345-10.0.0.3@tcp"}));
-  EXPECT_FALSE(plan_of(arguments, text).has_value()) << "where nobody knows hosts";
+  EXPECT_FALSE(plan_of(arguments, text).has_value()) << "without known hosts";
 }
 
 }  // namespace

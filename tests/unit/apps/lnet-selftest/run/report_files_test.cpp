@@ -24,7 +24,7 @@ class SelftestReportFiles : public testing::Test {
 TEST_F(SelftestReportFiles, AMissingDirectoryIsReportedBeforehand) {
   const std::string below = folder_ / "a" / "b";
   ASSERT_TRUE(prepare_report(below));
-  EXPECT_TRUE(fs::is_empty(below)) << "what was tried is gone";
+  EXPECT_TRUE(fs::is_empty(below)) << "the attempted change is undone";
   ASSERT_TRUE(prepare_report(below)) << "it may be there already";
   ASSERT_TRUE(write_report(Report{}, below));
   EXPECT_TRUE(fs::exists(fs::path(below) / "report.html"));

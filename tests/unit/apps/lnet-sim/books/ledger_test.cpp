@@ -16,7 +16,7 @@ TEST_F(LedgerTest, AnOperationThatIsOverIsNotFound) {
   const std::uint64_t id = ledger.id_of(*operation);
   EXPECT_EQ(ledger.find(id), operation);
   ledger.delivered(*operation);
-  EXPECT_EQ(ledger.find(id), operation) << "its initiator has not been told";
+  EXPECT_EQ(ledger.find(id), operation) << "its initiator was not notified";
   ledger.ended(*operation);
   EXPECT_EQ(ledger.find(id), nullptr);
   EXPECT_FALSE(ledger.violated());

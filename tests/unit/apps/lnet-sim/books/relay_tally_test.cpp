@@ -40,7 +40,7 @@ TEST(RelayTally, ADropHasACounter) {
   counted.dropped = 3;
   EXPECT_NE(some().wrong(counted).find("counted are 3 drops"), std::string::npos);
   counted.acks = 1;
-  EXPECT_EQ(some().wrong(counted), "") << "received, and then nobody waited for it";
+  EXPECT_EQ(some().wrong(counted), "") << "received, but no longer awaited";
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(TrailsTest, AMessageThatVanishesInANodeHasNoCause) {
   trails.parted(0, 1, kLater);
   EXPECT_FALSE(has_cause());
   trails.ended(id, 1);
-  EXPECT_TRUE(has_cause()) << "a counter says why";
+  EXPECT_TRUE(has_cause()) << "a counter shows the cause";
 }
 
 TEST_F(TrailsTest, MessagesThatARouterCannotForwardAreCountedThere) {
@@ -95,7 +95,7 @@ TEST_F(TrailsTest, AFailureElsewhereIsSeen) {
   trails.arrived(id, 2);
   trails.lost_power(1, kLater);
   trails.failed(*operation);
-  EXPECT_NE(trails.failed_elsewhere(), "") << "it had gone on";
+  EXPECT_NE(trails.failed_elsewhere(), "") << "it had continued";
 }
 
 // A completion may arrive long after the message was seen at the other end.

@@ -90,7 +90,7 @@ TEST_F(CassiniLibcxi, LinkIsAsOfTheLastRefresh) {
   change(1, 1, 0x1a4);
   fail(-EIO);
   backend->refresh();
-  EXPECT_EQ(backend->link(device).value().nic_address, 0x1a3U) << "nothing new was heard";
+  EXPECT_EQ(backend->link(device).value().nic_address, 0x1a3U) << "no news arrived";
   fail(0);
   change(0, 1, 0);
   backend->refresh();
@@ -135,7 +135,7 @@ TEST_F(CassiniLibcxi, MemoryAndQueues) {
   EXPECT_EQ(events.queue, memory.data());
   EXPECT_EQ(events.bytes, 4096U);
   EXPECT_NE(events.software_state, nullptr);
-  EXPECT_TRUE(backend->adjust_reserved(events.handle, 16)) << "says what is reserved now";
+  EXPECT_TRUE(backend->adjust_reserved(events.handle, 16)) << "reports the present reservation";
   EXPECT_EQ(said(), "evtq_adjust_reserved_fc 41 16");
   const auto commands =
       backend

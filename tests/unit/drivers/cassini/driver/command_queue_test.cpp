@@ -204,7 +204,7 @@ TEST(CassiniCommandQueue, LowLatencyWindows) {
     ASSERT_TRUE(push_marked(queue, SizeCode::k64, i));
   queue.ring_low_latency();
   EXPECT_EQ(window(memory, launch::kWindow128 + low_latency_offset(8)), marked(SizeCode::k64, 0));
-  EXPECT_EQ(memory.doorbell(), 8U) << "what did not fit is rung for";
+  EXPECT_EQ(memory.doorbell(), 8U) << "the doorbell is rung for the rest";
 }
 
 TEST(CassiniCommandQueue, TheStatusShowsAFailure) {

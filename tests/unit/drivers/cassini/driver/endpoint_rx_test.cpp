@@ -58,7 +58,7 @@ TEST_F(CassiniRx, EntriesEqualTheKernelsExceptForReadAccess) {
   EXPECT_EQ(receive.op_put + receive.unrestricted_body_ro + receive.unrestricted_end_ro +
                 receive.event_link_disable + receive.event_unlink_disable,
             5);
-  EXPECT_EQ(receive.op_get, 0) << "what others have sent";
+  EXPECT_EQ(receive.op_get, 0) << "messages of others";
   EXPECT_EQ(receive.manage_local, 1);
   EXPECT_EQ(receive.use_once, 0);
   EXPECT_EQ(receive.min_free, 16U) << "4096 in units of 256";
@@ -137,7 +137,7 @@ TEST_F(CassiniRx, CancelThatWins) {
   EXPECT_TRUE(nic.invalidated.empty()) << "used once, and not yet: nobody has begun";
   operation(entry, EventType::kPut, match_bits::tagged_rma(1), 5);
   poll();
-  EXPECT_TRUE(upper.log.empty()) << "an event of a buffer that is gone";
+  EXPECT_TRUE(upper.log.empty()) << "an event of a removed buffer";
   EXPECT_EQ(counted(Id::kStaleEvents), 1U);
 }
 
@@ -358,7 +358,7 @@ TEST_F(CassiniRx, ShutDownUnderLoad) {
   endpoint->shut_down();
   EXPECT_EQ(endpoint->send(peer, header, {}, 6).error(), Errc::kShutdown);
   EXPECT_EQ(endpoint->post_multi_receive(buffer, 6).error(), Errc::kShutdown);
-  EXPECT_EQ(next().cookie, 5U) << "what waits is not posted any more";
+  EXPECT_EQ(next().cookie, 5U) << "waiting requests are not posted any more";
   EXPECT_FALSE(endpoint->quiet());
   EXPECT_EQ(nic.targets().size(), 3U);
   unlinked(tagged, ReturnCode::kOk);

@@ -228,7 +228,7 @@ TEST_F(CassiniTx, OperationsAreLimitedAndComeBack) {
   EXPECT_EQ(upper.log.size(), 64U);
   nic.answer(commands[0]);
   poll();
-  EXPECT_EQ(upper.log.size(), 64U) << "an event of what has ended";
+  EXPECT_EQ(upper.log.size(), 64U) << "an event of an ended operation";
   EXPECT_EQ(counted(Id::kStaleEvents), 1U);
 }
 

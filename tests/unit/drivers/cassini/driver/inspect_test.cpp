@@ -29,7 +29,7 @@ TEST_F(InspectTest, EndpointThatDoesNothing) {
   EXPECT_FALSE(queues.transmit.failed_by.has_value());
   EXPECT_EQ(queues.receive_events.bytes, 8192U);
   EXPECT_EQ(queues.receive_events.depth, 127U);
-  EXPECT_FALSE(queues.receive_events.used.has_value()) << "the NIC has said nothing yet";
+  EXPECT_FALSE(queues.receive_events.used.has_value()) << "no event of the NIC yet";
   EXPECT_FALSE(queues.receive_events.dropped);
 }
 

@@ -84,7 +84,7 @@ TEST(SoftEvents, AFullQueueDropsAndReportsIt) {
   for (unsigned i = 0; i < 62; ++i)
     EXPECT_TRUE(eq.reader.next());
   eq.reader.ack();
-  EXPECT_FALSE(eq.write(16, 99)) << "what is missing stays missing";
+  EXPECT_FALSE(eq.write(16, 99)) << "missing parts stay missing";
   EXPECT_EQ(eq.stats.get(NicStats::Id::kEventsDropped), 2U);
 }
 

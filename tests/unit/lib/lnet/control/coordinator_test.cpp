@@ -153,7 +153,7 @@ TEST_F(CoordinatorTest, IdlePeersMakeRoomAndFurtherOnesAreRefused) {
   network_.run_to(network_.now() + std::chrono::seconds(200));
   TestParcel parcel;
   a_.coordinator.want_peer(parcel, {kSecond});
-  EXPECT_FALSE(parcel.over) << "first somebody has to go";
+  EXPECT_FALSE(parcel.over) << "a peer has to be removed first";
   settle();
   EXPECT_TRUE(parcel.over && parcel.outcome);
   EXPECT_NE(a_.peer(kSecond), nullptr);
@@ -331,7 +331,7 @@ TEST_F(CoordinatorTest, AnInterfaceThatReceivesIsUpAgainForAllPeers) {
   ASSERT_EQ(seen.status.get(), kNiDown);
   a_.coordinator.tell_of_changed();
   settle();
-  EXPECT_EQ(seen.status.get(), kNiDown) << "nobody has heard of it";
+  EXPECT_EQ(seen.status.get(), kNiDown) << "it is unknown";
   ni.fatal.set(true);
   ni.revived.set(true);
   a_.coordinator.tell_of_changed();

@@ -86,7 +86,7 @@ TEST_F(DiscoveryPushTest, APushOfAKnownPeerIsMerged) {
   EXPECT_EQ(far_.pings, 0);
   EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
   EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail);
-  EXPECT_EQ(far_.pushes, 1) << "and it is told about us";
+  EXPECT_EQ(far_.pushes, 1) << "and it is notified of us";
   far_.say({kTheirs});
   far_.push(kTheirs, kOurs);
   settle();
@@ -103,7 +103,7 @@ TEST_F(DiscoveryPushTest, APushThatAnotherBringsIsNotBelieved) {
   there.push(kTheirs, kOurs, attacker);
   settle();
   EXPECT_EQ(node_.count(Id::kPushesForeign), 1U);
-  EXPECT_EQ(far_.pings, 1) << "who it is said to be from is asked";
+  EXPECT_EQ(far_.pings, 1) << "the claimed sender is asked";
   EXPECT_EQ(node_.peer(kTheirs)->seen().primary, kTheirs);
   EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
   EXPECT_EQ(node_.nids_of(attacker), std::vector{attacker});
@@ -174,7 +174,7 @@ TEST_F(DiscoveryPushTest, APushWithDiscoveryOffTakesADiscoveredPeerApart) {
   EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
   EXPECT_EQ(node_.nids_of(kSecond), std::vector{kSecond});
   EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
-  EXPECT_EQ(far_.pings, pings) << "it has just said what a ping would ask";
+  EXPECT_EQ(far_.pings, pings) << "it has just sent the contents of a ping reply";
   far_.say({kTheirs, kSecond});
   far_.push(kTheirs, kOurs);
   settle();

@@ -116,7 +116,7 @@ TEST_F(DiscoveryTest, AConfiguredPeerStaysAsConfigured) {
   EXPECT_EQ(node_.count(Id::kNidsRefused), 1U);
   far_.say({kTheirs, kSecond}, 0x06);
   EXPECT_TRUE(discover(kTheirs));
-  EXPECT_TRUE(node_.peer(kTheirs)->multi_rail()) << "what configuration says";
+  EXPECT_TRUE(node_.peer(kTheirs)->multi_rail()) << "the configured value";
   EXPECT_TRUE(node_.coordinator.add_peer(kThird, Nid::any(), false));
 }
 
@@ -249,7 +249,7 @@ TEST_F(DiscoveryTest, AMessageWaitsForOneTimeoutThoughPingAndPushMayTakeTwo) {
   settle(std::chrono::seconds(100));
   far_.push(kTheirs, kOurs);
   settle(std::chrono::seconds(52));
-  EXPECT_EQ(far_.pushes, 1) << "what it has pushed is as good as the answer to a ping";
+  EXPECT_EQ(far_.pushes, 1) << "a push replaces the reply to a ping";
   settle();
   ASSERT_TRUE(parcel.over);
   EXPECT_EQ(parcel.outcome.error(), Errc::kTimedOut);
@@ -329,7 +329,7 @@ TEST_F(DiscoveryTest, StatusesArriveAndADownCostsHealth) {
   far_.say({kTheirs, kSecond});
   ASSERT_TRUE(discover(kTheirs));
   ASSERT_TRUE(discover(kTheirs));
-  EXPECT_EQ(second->health.get(), kHealthMax) << "never heard from: as good as new";
+  EXPECT_EQ(second->health.get(), kHealthMax) << "never heard from: like a new peer";
 }
 
 // Events between the states.
@@ -380,7 +380,7 @@ TEST_F(DiscoveryTest, DiscoveryEndsWithoutTheNidsThatDoNotFit) {
   EXPECT_EQ(node_.nids_of(first[11]).size(), 9U);
   EXPECT_EQ(node_.nids_of(first[12]).size(), 8U);
   EXPECT_EQ(node_.count(Id::kNidsNoRoom), 1U);
-  EXPECT_GT(peers.back()->pushes, 0) << "it is told of us all the same";
+  EXPECT_GT(peers.back()->pushes, 0) << "it is still notified of us";
 }
 
 TEST_F(DiscoveryTest, DiscoveredNidsLeaveTheLastPlacesFree) {
@@ -406,7 +406,7 @@ TEST_F(DiscoveryTest, APrimaryNidBeingRemovedIsAddedLater) {
   node_.make_peer(kTheirs);
   node_.homes_answer = false;
   ASSERT_TRUE(node_.coordinator.delete_peer(kTheirs, Nid::any()));
-  EXPECT_TRUE(discover(kSecond)) << "with what there is";
+  EXPECT_TRUE(discover(kSecond)) << "with the available resources";
   EXPECT_EQ(node_.nids_of(kSecond), std::vector{kSecond});
   node_.homes_answer = true;
   node_.release_held();

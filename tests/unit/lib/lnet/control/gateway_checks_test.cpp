@@ -21,7 +21,7 @@ TEST_F(GatewayChecksTest, ANewRouteIsUpAndItsGatewayIsAskedAtOnce) {
   EXPECT_EQ(last_cause(kFar), RouteCause::kAdded);
   pass(1);
   EXPECT_EQ(gateway_.pings, 1);
-  EXPECT_GE(gateway_.pushes, 1) << "told what we are";
+  EXPECT_GE(gateway_.pushes, 1) << "notified of our state";
   EXPECT_TRUE(up(kFar));
   EXPECT_TRUE(route(kFar).single_hop.get());
   EXPECT_EQ(node_.nids_of(kGateway), nids_);
@@ -101,7 +101,7 @@ TEST_F(GatewayChecksTest, ShardsAreNotifiedOfEveryCauseOfADownGateway) {
   gateway_.say(nids_, kRoutes, 2);
   pass(12);
   ASSERT_EQ(node_.coordinator.peers().find(kFarSide)->status.get(), kNiDown);
-  EXPECT_GT(node_.hops_lost, told) << "it says so of one of its interfaces";
+  EXPECT_GT(node_.hops_lost, told) << "it reports this for one of its interfaces";
   told = node_.hops_lost;
   gateway_.answers = false;
   pass(10 + 3 + 2);
@@ -136,7 +136,7 @@ TEST_F(GatewayChecksTest, AGatewayThatStopsRoutingReturnsWithoutHoldDown) {
     EXPECT_EQ(last_cause(kFar), RouteCause::kNotRouting);
     gateway_.say(nids_, kRoutes);
     pass(11);
-    ASSERT_TRUE(up(kFar)) << "it said so each time";
+    ASSERT_TRUE(up(kFar)) << "it was reported each time";
   }
   EXPECT_EQ(count(Id::kHeldBack), 0U);
 }
@@ -162,7 +162,7 @@ TEST_F(GatewayChecksTest, ASingleHopNeedsTheFarSideAndAMultiHopDoesNot) {
   EXPECT_TRUE(up(kFarther));
   node_.parameters.avoid_asym_router_failure.set(0);
   pass(11);
-  EXPECT_TRUE(up(kFar)) << "whoever does not care";
+  EXPECT_TRUE(up(kFar)) << "without a preference";
 }
 
 TEST_F(GatewayChecksTest, ARouteOfOneHopThroughANodeThatIsNotThereIsDown) {

@@ -38,7 +38,7 @@ TEST_F(GatewaysOfSeveralRails, AnInterfaceThatIsLostSpeaksForItself) {
   at = network_.log.size();
   pass(200);
   EXPECT_TRUE(asked_since(at, kGateway)) << "until it is back";
-  EXPECT_FALSE(is_up(kGateway)) << "though the gateway says so";
+  EXPECT_FALSE(is_up(kGateway)) << "although the gateway reports it";
   EXPECT_EQ(route(kFarther).history.count(), 1U) << "never was down";
   network_.own(kGateway, &gateway);
   pass(70);
@@ -119,9 +119,9 @@ TEST_F(GatewaysOfSeveralRails, APushIsNoAnswerOfTheInterfaceThatIsAsked) {
     at = network_.log.size();
     gateway_.push(kGateway, kOurs);
     pass(1);
-    EXPECT_FALSE(is_up(kGatewayToo)) << "it has said nothing";
+    EXPECT_FALSE(is_up(kGatewayToo)) << "it has sent nothing";
     pass(10 + 1);
-    EXPECT_TRUE(asked_since(at, kGateway)) << "though the other one was asked and is silent";
+    EXPECT_TRUE(asked_since(at, kGateway)) << "although the other one is silent";
   }
   EXPECT_TRUE(is_up(kGateway));
   EXPECT_EQ(route(kFarther).history.count(), 1U);
@@ -166,7 +166,7 @@ TEST_F(GatewaysOfSeveralRails, WithoutChecksThePingStatusOfASilentNiCounts) {
   pass(10 + 3 + 2);
   gateway_.push(kGateway, kOurs);
   pass(1);
-  ASSERT_FALSE(is_up(kGatewayToo)) << "it was asked and did not answer";
+  ASSERT_FALSE(is_up(kGatewayToo)) << "it did not answer a ping";
   node_.parameters.alive_router_check_interval_s.set(0);
   network_.own(kGatewayToo, &gateway_);
   pass(30);

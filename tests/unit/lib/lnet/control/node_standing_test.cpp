@@ -65,7 +65,7 @@ class NodeStandings : public ::testing::Test {
 
 TEST_F(NodeStandings, PeersHearOfAStartWithinASecond) {
   ASSERT_TRUE(standing().enable(network_.now()));
-  EXPECT_TRUE(router_.parameters.routes()) << "it forwards before peers are told";
+  EXPECT_TRUE(router_.parameters.routes()) << "it forwards before peers are notified";
   EXPECT_EQ(report().state, RoutingState::kStarting);
   EXPECT_FALSE(client_may_route());
   pass(seconds(1));
@@ -185,10 +185,10 @@ TEST_F(NodeStandings, LeavingDuringAStopKeepsItsAcknowledgements) {
   standing().disable(network_.now());
   pass(seconds(2));
   EXPECT_FALSE(client_may_route());
-  EXPECT_FALSE(report().told.counted) << "a stop asks nobody";
+  EXPECT_FALSE(report().told.counted) << "a stop does not ask peers";
   const std::uint32_t sequence = router_.coordinator.ping_target().sequence();
   ASSERT_TRUE(standing().leave(network_.now(), seconds(300), false));
-  EXPECT_EQ(router_.coordinator.ping_target().sequence(), sequence) << "they have been told";
+  EXPECT_EQ(router_.coordinator.ping_target().sequence(), sequence) << "they have been notified";
   pass(seconds(3));
   EXPECT_EQ(report().phase, DrainPhase::kDrained);
   EXPECT_TRUE(report().told.counted);

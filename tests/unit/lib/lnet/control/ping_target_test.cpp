@@ -148,7 +148,7 @@ TEST_F(PingTargetTest, ABufferWithRepliesInFlightIsUnchanged) {
   operations_.tell(1, {.kind = EventKind::kUnlink, .unlinked = true});
   EXPECT_TRUE(target_.step());
   EXPECT_FALSE(target_.step()) << "once";
-  EXPECT_EQ(entries()[0].nid, Nid::of(NetType::kTcp, 0, 10)) << "what was said last";
+  EXPECT_EQ(entries()[0].nid, Nid::of(NetType::kTcp, 0, 10)) << "the latest report";
   EXPECT_EQ(target_.sequence(), PingTarget::kBuffers + 1);
   EXPECT_TRUE(std::ranges::equal(first, before));
 }

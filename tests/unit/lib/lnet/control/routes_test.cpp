@@ -85,7 +85,7 @@ TEST_F(RoutesTest, ADeletedRouteIsInvisibleAndItsGatewayFree) {
   EXPECT_EQ(record(kGateway).gateway_refs, 0U);
   settle();
   EXPECT_TRUE(node_.coordinator.delete_peer(kGateway, Nid::any()));
-  EXPECT_EQ(add(kFar, kGateway).error().code, Errc::kAgain) << "its record is on its way out";
+  EXPECT_EQ(add(kFar, kGateway).error().code, Errc::kAgain) << "its record is being removed";
   settle();
   EXPECT_TRUE(add(kFar, kGateway)) << "as if it had never been there";
 }

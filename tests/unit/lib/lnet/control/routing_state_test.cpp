@@ -140,7 +140,7 @@ TEST_F(RoutingStates, ADrainForwardsUntilEverybodyHasAcknowledged) {
   load_.held = 1;
   pass(seconds(1));
   EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying);
-  EXPECT_EQ(state(), RoutingState::kStopping) << "what is here still leaves";
+  EXPECT_EQ(state(), RoutingState::kStopping) << "held messages still leave";
   pass(seconds(10));
   EXPECT_EQ(state(), RoutingState::kStopping);
   load_.held = 0;
@@ -291,7 +291,7 @@ TEST_F(RoutingStates, ADrainThatBecomesAStopHasNoMoreTimeThanAStop) {
   pass(3 * kNotice - seconds(60));
   EXPECT_EQ(state(), RoutingState::kStopping);
   pass(seconds(1));
-  EXPECT_EQ(state(), RoutingState::kDisabled) << "said again it is the same stop";
+  EXPECT_EQ(state(), RoutingState::kDisabled) << "a repeated request is the same stop";
   EXPECT_EQ(machine_.cut_off(), 1U);
 }
 

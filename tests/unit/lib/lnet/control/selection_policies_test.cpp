@@ -211,7 +211,7 @@ TEST_F(SelectionPoliciesTest, RoutersArePreferredByWhicheverOfTheirNids) {
   const Nid far = nid("5@kfi7");
   node_.make_peer(far);
   set({{.dst = "kfi7", .rte = "10.1.0.9@tcp1"}});
-  EXPECT_TRUE(routers(far).empty()) << "nobody has that NID";
+  EXPECT_TRUE(routers(far).empty()) << "no node has that NID";
   RawPeer gateway(network_, {kGateway, kGatewayToo});
   gateway.say({kGateway, kGatewayToo});
   add_route(kGateway);
@@ -230,7 +230,7 @@ TEST_F(SelectionPoliciesTest, ARemovedInterfaceIsNoLongerPreferred) {
   PeerNi& gone = peer_ni(kPeer);
   node_.homes_answer = false;
   ASSERT_TRUE(node_.coordinator.delete_peer(kPeer, Nid::any()));
-  EXPECT_EQ(gone.preferences.load(), nullptr) << "what it named may go before it does";
+  EXPECT_EQ(gone.preferences.load(), nullptr) << "the named object may be removed first";
   set({});
   node_.release_held();
   node_.homes_answer = true;

@@ -242,7 +242,7 @@ inline void run(FakeNetwork& network, std::initializer_list<TestNode*> nodes,
     }
     network.run_to(*next);
   }
-  FAIL() << "it never came to rest";
+  FAIL() << "it never became idle";
 }
 
 }  // namespace plnet::lnet

@@ -90,7 +90,7 @@ TEST(FaultText, PortalsAreNumbersOrRanges) {
 TEST(FaultText, IsReadBackAsItIsPrinted) {
   for (std::uint32_t types = 1; types < kFaultTypesAll; ++types)
     EXPECT_EQ(parse_fault_types(text_of_fault_types(types)).value(), types);
-  EXPECT_EQ(text_of_fault_types(kFaultTypesAll), "") << "all is what nothing means";
+  EXPECT_EQ(text_of_fault_types(kFaultTypesAll), "") << "nothing means all";
   for (std::uint32_t bit = 1; bit <= 10; ++bit) {
     const std::uint32_t errors = 1U << bit | 1U << 3;
     EXPECT_EQ(parse_fault_health(text_of_fault_health(errors)).value(), errors);

@@ -101,7 +101,7 @@ TEST_F(FaultTableOf, FailsANidAsOftenAsAsked) {
   for (unsigned i = 0; i < 10; ++i)
     EXPECT_TRUE(table.view()->fails(tcp(3)));
   ASSERT_TRUE(table.fail_nid(tcp(3), 0).has_value());
-  EXPECT_EQ(table.view(), nullptr) << "what was used up has gone as well";
+  EXPECT_EQ(table.view(), nullptr) << "used-up entries are removed as well";
 }
 
 TEST_F(FaultTableOf, FailingEverybodyEndsTheSameWay) {

@@ -188,7 +188,7 @@ TEST(RouterBuffers, KeepTheirSizeWhenAnotherClassIsSet) {
   EXPECT_EQ(buffers.total(BufferClass::kLarge), 3U);
   EXPECT_EQ(buffers.total(BufferClass::kSmall), 4U);
   ASSERT_TRUE(buffers.resize({{1, 4, 1}}, {{true, false, false}}));
-  EXPECT_EQ(buffers.total(BufferClass::kLarge), 1U) << "what is set is that";
+  EXPECT_EQ(buffers.total(BufferClass::kLarge), 1U) << "a configured value is used";
   ASSERT_TRUE(buffers.resize({{1, 2, 2}}, kEach));
   EXPECT_EQ(buffers.total(BufferClass::kLarge), 2U) << "and begins anew";
 }

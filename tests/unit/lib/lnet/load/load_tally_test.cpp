@@ -62,10 +62,10 @@ TEST(TalkerTable, KeepsTheHeaviestWithErrorBounds) {
   for (const auto& talker : table.entries()) {
     sum += talker.messages;
     EXPECT_LE(talker.messages - talker.error, truth[talker.key]);
-    EXPECT_GE(talker.messages, truth[talker.key]) << "never too few of who is there";
+    EXPECT_GE(talker.messages, truth[talker.key]) << "never too few peers";
     found = found || (talker.key == 1 && talker.error < 100);
   }
-  EXPECT_EQ(sum, 10'000U) << "nobody's message is lost from the sum";
+  EXPECT_EQ(sum, 10'000U) << "no message is missing from the sum";
   EXPECT_TRUE(found);
 }
 

@@ -233,7 +233,7 @@ TEST(Credits, QuarantinedMemoryIsKeptUntilThePeerCannotWriteToIt) {
     EXPECT_FALSE(user.events[0].unlinked);
     ASSERT_TRUE(rig.node.shard(0).unlink(md));
     rig.settle();
-    EXPECT_EQ(user.events.size(), 1U) << "somebody may still write there";
+    EXPECT_EQ(user.events.size(), 1U) << "a writer may still use it";
     EXPECT_EQ(rig.statistic(Statistic::kMessagesAlloc), 1U);
     EXPECT_EQ(rig.peer_port(9, home).tx_credits(), 8) << "the credit is back";
     rig.port(home).on_quarantine_over(get);

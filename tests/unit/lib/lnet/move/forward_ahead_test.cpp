@@ -29,7 +29,7 @@ TEST(ForwardAhead, HeadersThatWereAnnouncedAreDecidedAboutAsIfTheyHadNotBeen) {
     ahead.push_back({&headers[i], i % 2 == 0 ? known : nullptr});
   rig.port(kClient).on_headers_ahead(ahead);
   rig.port(kClient).on_headers_ahead({});
-  EXPECT_EQ(rig.node.directory().find(ForwardRig::server(99)), nullptr) << "nobody was made a peer";
+  EXPECT_EQ(rig.node.directory().find(ForwardRig::server(99)), nullptr) << "no peer was created";
   EXPECT_EQ(rig.forward(kClient, kServer, 100, {2, 1}), RxVerdict::kReceive);
   rig.received(kClient, {1, 1});
   rig.settle();

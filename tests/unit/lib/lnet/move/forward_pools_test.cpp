@@ -183,7 +183,7 @@ TEST(ForwardPools, ALoanOfOneClassDoesNotBlockOtherClasses) {
 TEST(ForwardPools, AClientThatComesLateFindsRoomAndTheFirstOneGoesBackToItsShare) {
   Lenders rig({.peer_credits = 2});
   EXPECT_EQ(rig.send_all(10), 8U);
-  EXPECT_EQ(rig.send_all(11), 3U) << "its credits, and a fourth of what it leaves free";
+  EXPECT_EQ(rig.send_all(11), 3U) << "its credits, and a quarter of the remaining ones";
   for (int i = 0; i < 4; ++i)
     rig.end(0);
   EXPECT_TRUE(rig.in().resumed.empty()) << "the first one has four left, which is its part";

@@ -127,7 +127,7 @@ TEST(ForwardRecords, OwnMessagesDoNotTakeAPromisedRecord) {
   EXPECT_EQ(rig.out().held.size(), 4U);
   EXPECT_EQ(rig.cause(Cause::kAnswersWaited), 1U);
   rig.end(0);
-  EXPECT_EQ(rig.in().held.size(), 1U) << "a message came home, and nobody was promised it";
+  EXPECT_EQ(rig.in().held.size(), 1U) << "a record returned without a reservation";
   rig.in().end(0);
   rig.end_all();
   rig.expect_conserved();

@@ -28,9 +28,9 @@ TEST(ForwardRelease, AMessageThatARuleHoldsOutlivesItsSender) {
       rig.settle();
     ASSERT_EQ(rig.peer(kClient), nullptr);
     rig.pass(std::chrono::seconds(4));
-    EXPECT_NE(rig.peer(kClient), nullptr) << "it meets its sender anew";
+    EXPECT_NE(rig.peer(kClient), nullptr) << "it creates its sender anew";
     EXPECT_EQ(rig.go_on(), std::vector{RxVerdict::kReceive});
-    EXPECT_EQ(rig.cause(Cause::kDelayedByRule), 2U) << "once as it came, once as it leaves";
+    EXPECT_EQ(rig.cause(Cause::kDelayedByRule), 2U) << "once on arrival, once on departure";
     rig.pass(std::chrono::seconds(4));
     rig.end_all();
     EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 1U);

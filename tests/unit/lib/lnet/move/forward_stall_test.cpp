@@ -113,7 +113,7 @@ TEST(ForwardStall, EachHopOfALendingInterfaceHasOneMessageInFlight) {
     EXPECT_EQ(rig.out().held[4]->next_hop->nid, kBackup);
     rig.end(4);
   }
-  ASSERT_EQ(rig.out().held.size(), 4U) << "none of those that wait took what was lent";
+  ASSERT_EQ(rig.out().held.size(), 4U) << "no waiting message used a lent credit";
   rig.end_all();
   EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 9U);
   rig.expect_conserved();

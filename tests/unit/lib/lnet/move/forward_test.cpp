@@ -238,7 +238,7 @@ TEST(Forward, AHopThatIsDownIsAskedForOncePerSecond) {
   Rig rig;
   rig.port(kServer).on_peer(kServer, PeerNotice::kDown, rig.now);
   Nid hop;
-  EXPECT_FALSE(rig.core().recovery_requests->pop(hop)) << "nobody wants it";
+  EXPECT_FALSE(rig.core().recovery_requests->pop(hop)) << "no output wants it";
   std::uint32_t index = 0;
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(rig.forward(kClient, kServer, 10, {++index, 1}), RxVerdict::kDrop);

@@ -125,7 +125,7 @@ class Walk {
       const unsigned work = client_->turn(now_) + server_->turn(now_) + router_->turn(now_);
       quiet = work == 0 ? quiet + 1 : 0;
     }
-    EXPECT_EQ(quiet, 24U) << "it never comes to rest";
+    EXPECT_EQ(quiet, 24U) << "it never becomes idle";
   }
 
   struct Routes {

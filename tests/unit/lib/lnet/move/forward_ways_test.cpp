@@ -182,7 +182,7 @@ TEST(ForwardWays, MessagesWaitingForACreditTakeTheOtherRoute) {
         EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
       ASSERT_EQ(rig.held_for(kServer, home), 1U);
       rig.change_ways();
-      EXPECT_EQ(rig.held_for(kServer, home), 1U) << "what has left";
+      EXPECT_EQ(rig.held_for(kServer, home), 1U) << "sent messages";
       rig.end(0, {}, home);
       EXPECT_EQ(rig.held_for(kServer, home), 0U);
       EXPECT_EQ(rig.held_for(kBackup, home), 1U);
@@ -207,7 +207,7 @@ TEST(ForwardWays, MessagesWaitingForADownGatewayTakeTheOtherRoute) {
     EXPECT_EQ(rig.forward(kClient, kFar, 10, {3, 1}), RxVerdict::kPark);
     rig.set_alive(kByBackup, true);
     rig.say_down(kServer, home);
-    EXPECT_FALSE(rig.routes[kByServer]->alive.get()) << "before the coordinator has heard of it";
+    EXPECT_FALSE(rig.routes[kByServer]->alive.get()) << "before the coordinator knows it";
     rig.settle();
     EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kReceive}));
     EXPECT_EQ(rig.held_for(kBackup, home), 1U);
@@ -329,7 +329,7 @@ TEST(ForwardWays, MessagesLeaveByTheOtherLocalInterface) {
       }
       rig.settle();
       EXPECT_EQ(rig.cause(Cause::kTxReleased), 0U);
-      EXPECT_EQ(rig.cause(Cause::kForwardFailed), 1U) << "what was under way ends with it";
+      EXPECT_EQ(rig.cause(Cause::kForwardFailed), 1U) << "messages in flight end with it";
       EXPECT_TRUE(before.held.empty());
       while (!after.held.empty()) {
         after.end(0);
@@ -396,7 +396,7 @@ TEST(ForwardWays, AMessageReroutedToAStalledHopReturnsItsCredit) {
     EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
   ASSERT_EQ(rig.peer(kClient)->client.used(), 2);
   rig.change_ways();
-  EXPECT_EQ(rig.peer(kClient)->client.used(), 1) << "of what has left by the first";
+  EXPECT_EQ(rig.peer(kClient)->client.used(), 1) << "of messages sent by the first";
   rig.end_all();
   rig.expect_conserved();
 }

@@ -134,7 +134,7 @@ TEST_F(HeaderRules, APingOfAnotherIsAGetOnThePingPortalFromNoNidOfOurs) {
   header.set_area(GetArea{.portal = kPingPortal});
   EXPECT_TRUE(is_ping_of_another(header, local));
   header.destination = tcp(3, 8);
-  EXPECT_TRUE(is_ping_of_another(header, local)) << "whoever it is for";
+  EXPECT_TRUE(is_ping_of_another(header, local)) << "for any destination";
   header.source = other_net.nid;
   EXPECT_FALSE(is_ping_of_another(header, local));
   header.source = tcp(9);

@@ -27,7 +27,7 @@ class Keeper final : public PayloadKeeper {
     kept_[key(rx)] = target;
   }
   void bring(RxHandle rx) override {
-    EXPECT_FALSE(gone) << "its interface has gone";
+    EXPECT_FALSE(gone) << "its interface was removed";
     const auto found = kept_.find(key(rx));
     if (found == kept_.end()) return;
     fill(found->second, [rx](std::uint32_t at) { return pattern(rx, at); });

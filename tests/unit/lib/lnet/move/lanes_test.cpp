@@ -91,7 +91,7 @@ TEST(Lanes, TheLaneWithTheFewestBytesIsNext) {
     quick.end(0);
     node.rig.settle();
     node.put(node.large, 1);
-    EXPECT_EQ(quick.held.size(), 2U) << "who is done gets more";
+    EXPECT_EQ(quick.held.size(), 2U) << "a peer that has finished gets more";
   }
   EXPECT_EQ(node.held(0), 2U);
   EXPECT_EQ(node.held(1), 2U);

@@ -44,7 +44,7 @@ TEST(LentCredits, AFastPeerBorrows) {
   EXPECT_EQ(rig.held(), 5U);
   const PeerPort& peer = rig.peer_port(9);
   EXPECT_EQ(peer.waiting_count, 0U);
-  EXPECT_EQ(peer.tx_credits(), -3) << "as if they waited: a way by others has more";
+  EXPECT_EQ(peer.tx_credits(), -3) << "as if they waited: another path has more";
   EXPECT_EQ(peer.peer_ni->tx_credits.get(), -3);
   EXPECT_EQ(rig.port().tx_credits(), 64 - 5);
   rig.end_all();
@@ -59,7 +59,7 @@ TEST(LentCredits, ANewPeerDoesNotBorrow) {
   EXPECT_EQ(rig.held(), 2U);
   rig.lnds[0]->end(0);
   rig.settle();
-  EXPECT_EQ(rig.held(), 4U) << "it takes at once: what waits goes";
+  EXPECT_EQ(rig.held(), 4U) << "it accepts at once: waiting messages leave";
   rig.end_all();
   rig.expect_conserved();
 }

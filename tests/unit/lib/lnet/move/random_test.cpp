@@ -312,7 +312,7 @@ class RandomRun {
         EXPECT_TRUE(target->well);
       }
       if (!target->well && target->hits == 0 && !operation.is_get) {
-        EXPECT_TRUE(site_.holds(*target->buffer, 0, 0, 0)) << "bytes nobody knows of";
+        EXPECT_TRUE(site_.holds(*target->buffer, 0, 0, 0)) << "unknown bytes";
       }
     }
   }

@@ -147,7 +147,7 @@ TEST(Release, AnAckIsDeliveredOnceThoughItsConnectionEnds) {
     if (resumed) {
       EXPECT_EQ(rig.lnds[0]->resumed[0].second.verdict, RxVerdict::kReceive);
       rig.port().on_received({3, 1}, {}, Health::kOk);
-      EXPECT_EQ(rig.statistic(Statistic::kMessagesAlloc), 0U) << "nobody is asked again";
+      EXPECT_EQ(rig.statistic(Statistic::kMessagesAlloc), 0U) << "no repeated request";
     } else {
       rig.port().on_parked_gone({3, 1}, Errc::kReset);
     }
@@ -249,7 +249,7 @@ TEST(Release, NoticesOfAnLndReachThePeer) {
   EXPECT_EQ(peer.status.get(), kNiUp);
   rig.port().on_peer(HeldNode::nid(9), PeerNotice::kDown, then - std::chrono::microseconds(1));
   EXPECT_EQ(peer.status.get(), kNiDown);
-  EXPECT_EQ(peer.last_alive_ns.get(), then.time_since_epoch().count()) << "nobody was alive";
+  EXPECT_EQ(peer.last_alive_ns.get(), then.time_since_epoch().count()) << "no peer was alive";
   rig.port().on_peer(HeldNode::nid(9), PeerNotice::kAlive, then + std::chrono::hours(1));
   EXPECT_EQ(peer.status.get(), kNiDown) << "a prediction";
   peer.health.set(300);

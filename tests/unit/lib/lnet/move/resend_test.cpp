@@ -174,7 +174,7 @@ TEST(Resending, IsForFailuresThatAnotherAttemptMayEscape) {
     return again;
   };
   EXPECT_TRUE(goes_again(Rig::two(), Health::kLocalDropped, Errc::kIo));
-  EXPECT_FALSE(goes_again({HeldNode::nid(1)}, Health::kLocalDropped, Errc::kIo)) << "the only way";
+  EXPECT_FALSE(goes_again({HeldNode::nid(1)}, Health::kLocalDropped, Errc::kIo)) << "the only path";
   EXPECT_FALSE(goes_again(Rig::two(), Health::kRemoteDropped, Errc::kRefused)) << "the peer's";
   EXPECT_FALSE(goes_again(Rig::two(), Health::kLocalError, Errc::kIo));
   EXPECT_FALSE(goes_again(Rig::two(), Health::kNetworkTimeout, Errc::kTimedOut));

@@ -145,7 +145,7 @@ void Site::settle() {
       work += node->turn(now_);
     quiet = work == 0 ? quiet + 1 : 0;
   }
-  EXPECT_GE(quiet, kQuietTurns) << "it never comes to rest";
+  EXPECT_GE(quiet, kQuietTurns) << "it never becomes idle";
 }
 
 void Site::pass(Duration time) {

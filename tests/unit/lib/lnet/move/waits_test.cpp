@@ -97,7 +97,7 @@ TEST(Waits, OnlyTheStatesOfItsRowMayFollowAState) {
   using enum ReceiveState;
   EXPECT_TRUE(kReceiveTransitions.allow(kArrived, kBufferWait));
   EXPECT_TRUE(kReceiveTransitions.allow(kBufferWait, kResumed));
-  EXPECT_FALSE(kReceiveTransitions.allow(kBufferWait, kPayload)) << "its LND is told first";
+  EXPECT_FALSE(kReceiveTransitions.allow(kBufferWait, kPayload)) << "its LND is notified first";
   EXPECT_FALSE(kReceiveTransitions.allow(kFree, kPayload));
   EXPECT_FALSE(kSendTransitions.allow(SendState::kHopCreditWait, SendState::kWithLnd));
   EXPECT_FALSE(kSendTransitions.allow(SendState::kQuarantine, SendState::kFree));

@@ -149,7 +149,7 @@ TEST_F(Embedding, MessagesWaitingOnPortal0EndWithTheNode) {
   EXPECT_EQ(receives.free_count(), receives.capacity());
   ASSERT_TRUE(lnet.put(*bound, nobodys));
   turn_until_idle();
-  EXPECT_EQ(receives.free_count(), receives.capacity()) << "nor does what comes later";
+  EXPECT_EQ(receives.free_count(), receives.capacity()) << "nor do later ones";
   EXPECT_TRUE(lnet.unlink(*bound));
 }
 

@@ -186,7 +186,7 @@ TEST(InterfaceNids, ConfiguredNidsCountIfTheInterfaceHasThem) {
   const NodeConfig before = config;
   EXPECT_FALSE(needs_addresses(config, before));
   EXPECT_TRUE(assign_nids(config, before, {}).empty());
-  EXPECT_EQ(config, before) << "what was seen once stays when the address goes";
+  EXPECT_EQ(config, before) << "a known address stays when it is removed";
 }
 
 TEST(InterfaceNids, MakeNoOtherNiOfIt) {
@@ -225,7 +225,7 @@ TEST(SiteRoutes, those_that_are_for_other_nodes_are_left_out) {
   ASSERT_EQ(config.routes.size(), 2U);
   EXPECT_EQ(config.routes[0].gateway, parse_nid("10.0.0.9@tcp").value());
   EXPECT_FALSE(config.routes[0].of_site);
-  EXPECT_EQ(config.routes[1], wrong) << "what was asked for here is not passed over";
+  EXPECT_EQ(config.routes[1], wrong) << "a local request is not skipped";
   EXPECT_FALSE(settle_site_routes(config));
 }
 

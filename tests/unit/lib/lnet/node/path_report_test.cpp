@@ -133,7 +133,7 @@ TEST_F(PathReportOf, ContainsTheCauseOfADownRoute) {
   EXPECT_TRUE(has(report, "route", name(muted), "the route is down"));
   std::swap(troubles[silent.number], troubles[flapping.number]);
   EXPECT_TRUE(has(told(troubles), "route", name(silent), "the route is down"))
-      << "its number was another's when the coordinator was asked";
+      << "its number belonged to another peer at the request";
   EXPECT_TRUE(has(told({}), "route", name(silent), "the route is down"));
 }
 
@@ -287,7 +287,7 @@ TEST_F(PathReportOf, RejectedHeadersAreNotReachable) {
   EXPECT_TRUE(told(client, site.ni(1).nid).is_reachable()) << "it sends to that NI";
   EXPECT_TRUE(told(nid_on(kTcp1, 9), server.ni().nid).is_reachable());
   EXPECT_TRUE(told(site.ni(0).nid, server.ni().nid).is_reachable()) << "of our own";
-  EXPECT_TRUE(told(nid_on(kIb0, 9), server.ni().nid).is_reachable()) << "however that comes here";
+  EXPECT_TRUE(told(nid_on(kIb0, 9), server.ni().nid).is_reachable()) << "for any cause";
 
   SitePeer& near = site.add_peer(true, {{kTcp0, 1}});
   SitePeer& far = site.add_peer(true, {{kTcp1, 1}});

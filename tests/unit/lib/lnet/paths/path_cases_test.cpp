@@ -266,7 +266,7 @@ TEST_F(PathCases, who_takes_an_answer_from_any_nid) {
   };
   EXPECT_FALSE(takes(old_neighbour.ni().nid, &old_neighbour.ni()));
   EXPECT_TRUE(takes(neighbour.ni().nid, &neighbour.ni()));
-  EXPECT_FALSE(takes(nid_on(kTcp0, 77), nullptr)) << "it would have told us";
+  EXPECT_FALSE(takes(nid_on(kTcp0, 77), nullptr)) << "it would have notified us";
   EXPECT_TRUE(takes(nid_on(kIb0, 77), nullptr)) << "it knows only its own routers";
   EXPECT_TRUE(takes(old.ni().nid, &old.ni()));
   old.peer.set_state(kPeerDiscovered);

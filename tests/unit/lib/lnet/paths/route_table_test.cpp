@@ -295,7 +295,7 @@ TEST_F(RouteAliveness, a_message_through_a_dead_gateway_revives_what_depends_on_
   die();
   revive_gateway(gateway->peer, site.routes, {.net = kIb0, .discovery_disabled = true});
   EXPECT_TRUE(route->alive.get());
-  EXPECT_FALSE(multi_hop->alive.get()) << "nothing was heard from there";
+  EXPECT_FALSE(multi_hop->alive.get()) << "no message arrived from there";
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ TEST_F(PeerDirectoryTest, ANumberReturnsAfterReadersAndHomeReleasedIt) {
   directory_.peer_ni_released(*ni);
   EXPECT_TRUE(directory_.waiting());
   PeerNi* again = traffic(tcp(1));
-  EXPECT_NE(again->number, number) << "what ended may still name the old one";
+  EXPECT_NE(again->number, number) << "completions may still name the old one";
   settle();
   EXPECT_FALSE(directory_.waiting());
   EXPECT_EQ(traffic(tcp(2))->number, number);
@@ -313,7 +313,7 @@ TEST_F(PeerDirectoryTest, NamedPeersCountAgainstTheNamingNeighbour) {
   EXPECT_EQ(name(0, 112).error(), Errc::kNoMemory);
   directory.destroy(*directory.peer_of(tcp(101)));
   directory.commit();
-  EXPECT_EQ(name(0, 112).error(), Errc::kAgain) << "once nobody reads of it any more";
+  EXPECT_EQ(name(0, 112).error(), Errc::kAgain) << "once no reader uses it any more";
 }
 
 TEST_F(PeerDirectoryTest, NamedPeersOfANeighbourHaveARateLimit) {

@@ -34,7 +34,7 @@ TEST(PeerDirectoryMemory, APeerWithOneInterfaceTakesAtMost700Bytes) {
   GTEST_LOG_(INFO) << "peer record " << sizeof(PeerRecord) << ", peer NI " << sizeof(PeerNiRecord)
                    << ", peer net " << sizeof(PeerNetRecord) << "; with table and views " << bytes
                    << " bytes a peer";
-  if (bytes == 0) GTEST_SKIP() << "this allocator does not tell what it has given";
+  if (bytes == 0) GTEST_SKIP() << "this allocator does not report sizes";
   EXPECT_LE(bytes, 700U);
 }
 

@@ -280,7 +280,8 @@ TEST_F(PeerRulesTest, ARemovedNetworkRemovesItsPeers) {
   ASSERT_EQ(configure(tcp(2, 5), tcp(2, 7)), 0);
   EXPECT_EQ(without(tcp(0, 5).net()), std::vector{tcp(1)});
   EXPECT_EQ(nids_seen(tcp(1)), (std::vector{tcp(1)})) << "as configured";
-  EXPECT_EQ(directory_.find(tcp(2, 7)), nullptr) << "with its primary NID: nobody reaches it here";
+  EXPECT_EQ(directory_.find(tcp(2, 7)), nullptr)
+      << "with its primary NID, which is unreachable here";
   EXPECT_EQ(directory_.find(tcp(2, 5)), nullptr);
 }
 

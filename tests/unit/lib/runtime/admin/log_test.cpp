@@ -149,7 +149,7 @@ TEST_F(LogTest, LinesWithoutRoomMayBeRetried) {
   EXPECT_FALSE(log_->write_if_room(kNoise, {"2"}));
   EXPECT_EQ(lines_.size(), 3U);
   EXPECT_EQ(log_->suppressed(), 0U) << "it is not lost";
-  EXPECT_TRUE(log_->write_if_room(kDetail, {})) << "nobody wants it";
+  EXPECT_TRUE(log_->write_if_room(kDetail, {})) << "no output wants it";
   clock_.advance(1s);
   EXPECT_TRUE(log_->write_if_room(kNoise, {"2"}));
   ASSERT_EQ(lines_.size(), 4U);

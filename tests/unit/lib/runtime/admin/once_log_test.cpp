@@ -88,7 +88,7 @@ TEST_F(OnceLogTest, SoManyAreRememberedAndTheQuietestIsForgotten) {
   once->tell("0", "x");
   EXPECT_EQ(lines.size(), OnceLog::kToldMax + 1);
   once->tell("1", "x");
-  EXPECT_EQ(lines.size(), OnceLog::kToldMax + 2) << "the quietest was forgotten, and is said again";
+  EXPECT_EQ(lines.size(), OnceLog::kToldMax + 2) << "the quietest was evicted and is logged again";
 }
 
 TEST_F(OnceLogTest, AnEvictedEntryIsSummedUpFirst) {

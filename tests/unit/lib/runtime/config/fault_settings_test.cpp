@@ -40,7 +40,7 @@ TEST(FaultSettings, SurviveAnExportToTheByte) {
   const std::string text = print_yaml(export_settings(*read, ExportForm::kBackup));
   EXPECT_TRUE(text.contains(kTwo)) << text;
   EXPECT_EQ(read_settings(text, "f")->lnet, read->lnet);
-  EXPECT_EQ(read_settings(kTwo, "f", *read)->lnet, read->lnet) << "what is there stays";
+  EXPECT_EQ(read_settings(kTwo, "f", *read)->lnet, read->lnet) << "existing ones stay";
   EXPECT_TRUE(reset_settings(kTwo, "f", *read)->lnet.faults.empty());
 }
 

@@ -209,7 +209,7 @@ TEST(LnetSettings, KnowNisOfExportsByTheirNids) {
   EXPECT_EQ(add(backup(fresh)), fresh);
   const Settings kfi =
       add("net: [{net type: kfi, local NI(s): [{nid: 77@kfi, interfaces: {0: cxi0}}]}]");
-  EXPECT_FALSE(kfi.lnet.nets[0].nis[0].nid.has_value()) << "its NIC tells";
+  EXPECT_FALSE(kfi.lnet.nets[0].nis[0].nid.has_value()) << "its NIC reports it";
 }
 
 TEST(LnetSettings, KeepTheNidThatAnInterfaceHasGot) {

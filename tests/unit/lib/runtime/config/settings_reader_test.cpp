@@ -155,7 +155,7 @@ TEST(ReadSettings, OptionsOfModulesAreAddedAndTakenAwayByName) {
       read_good("plnet: {module_options: {ksocklnd.tos: 8, ksocklnd.nagle: 0}}", base);
   const std::vector<lnet::ModuleOption> all{
       {"ksocklnd", "nagle", "0"}, {"lnet", "accept_port", "7988"}, {"ksocklnd", "tos", "8"}};
-  EXPECT_EQ(read.lnet.module_options, all) << "what other files have brought stays";
+  EXPECT_EQ(read.lnet.module_options, all) << "settings of other files stay";
   EXPECT_EQ(read_good("plnet: {module_options: {}}", read), read);
   const auto one = reset_settings("plnet: {module_options: {ksocklnd.nagle: 0}}", "f", read);
   ASSERT_TRUE(one.has_value()) << one.error().text();

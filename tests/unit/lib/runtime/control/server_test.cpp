@@ -333,7 +333,7 @@ TEST_F(ServerTest, ALiveNodeIsNotReplaced) {
       << refused.error().what;
   fs::remove(options_.socket.path + ".lock");
   const auto again = ControlServer::start(*loop_, table_, options_);
-  ASSERT_FALSE(again) << "even if somebody has removed the lock";
+  ASSERT_FALSE(again) << "even if the lock was removed";
   EXPECT_NE(again.error().what.find("in use by process"), std::string::npos);
 }
 

@@ -123,7 +123,7 @@ TEST(FindUserAndGroup, ByNameOrNumber) {
   EXPECT_EQ(user_name(0), "root");
   EXPECT_EQ(user_name(3'999'999), "3999999");
   EXPECT_FALSE(find_user("no such user"));
-  EXPECT_FALSE(find_group("4294967295")) << "-1 means nobody to the kernel";
+  EXPECT_FALSE(find_group("4294967295")) << "-1 means no process to the kernel";
 }
 
 TEST_F(VerbTableTest, SuccessfulChangesAreAudited) {

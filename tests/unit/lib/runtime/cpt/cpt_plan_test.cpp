@@ -89,7 +89,8 @@ TEST(CptPlan, AnErrorNamesThePlaceOfTheEntry) {
   request = {.reserved_cpus = {5}};
   request.reserved_origin.place = "node.yaml:4:24";
   EXPECT_TRUE(refusal(request, two).starts_with("node.yaml:4:24: reserved_cpus: cpu 5: "));
-  EXPECT_EQ(request, CptPlanRequest{.reserved_cpus = {5}}) << "where it stands is not what it says";
+  EXPECT_EQ(request, CptPlanRequest{.reserved_cpus = {5}})
+      << "its position differs from its number";
 }
 
 TEST(CptPlanAuto, LeavesOneCoreOfASmallMachine) {

@@ -95,7 +95,7 @@ TEST_F(NicNamesFile, ErrorsInADefaultFileAreWarnings) {
   ASSERT_TRUE(usual) << "commands go on";
   EXPECT_EQ(usual->name_of(18), "");
   EXPECT_TRUE(warnings.take().starts_with("warning: " + path_ + ":2: 'ten'"));
-  EXPECT_FALSE(look_up(path_)) << "whoever names a file wants it";
+  EXPECT_FALSE(look_up(path_)) << "an explicitly named file is required";
   EXPECT_EQ(warnings.take(), "");
   write("18 login1\n", false);
   EXPECT_EQ(look_up("").value().name_of(18), "login1");

@@ -119,7 +119,7 @@ TEST(LocalAddresses, TemporaryAddressesAreNotUsed) {
   told.v6(2, v6(2), IFA_F_MANAGETEMPADDR);
   told.interface(2, "eth0", kRuns);
   EXPECT_EQ(seen(told, false), (Seen{{"eth0", 2}}));
-  EXPECT_EQ(seen(told, true), (Seen{{"eth0", 1}, {"eth0", 2}})) << "who has it may go on";
+  EXPECT_EQ(seen(told, true), (Seen{{"eth0", 1}, {"eth0", 2}})) << "its holder may continue";
 }
 
 TEST(LocalAddresses, DeprecatedOnesComeLastAndAllElseInTheSystemsOrder) {

@@ -111,7 +111,7 @@ TEST(ConnectionPeerReport, ContainsItsWaitsAtLevel1) {
   EXPECT_EQ(item["backoff_msec"], 4000);
   EXPECT_EQ(item["retry_in_msec"], 1500);
   EXPECT_EQ(item["available_tx_credits"], -3);
-  EXPECT_FALSE(item.contains("incarnation")) << "it has not said yet who it is";
+  EXPECT_FALSE(item.contains("incarnation")) << "it has not identified itself yet";
   report.incarnation = 0xfedcba9876543210;
   report.other = 1;
   const Json known = connection_peers_to_json(std::array{report}, 1)["conn peer"][0];

@@ -138,7 +138,7 @@ TEST_F(EndTest, AConsoleThatGoesDoesNotWait) {
   EXPECT_EQ(over.times(), 1U);
   const Steps steps = heard_by(2);
   ASSERT_GE(steps.size(), 2U);
-  EXPECT_EQ(steps.back(), "query") << "nobody is told any more";
+  EXPECT_EQ(steps.back(), "query") << "no notification any more";
 }
 
 }  // namespace

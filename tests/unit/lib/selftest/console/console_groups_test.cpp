@@ -115,10 +115,10 @@ TEST_F(CommandsTest, WhileASessionEnds) {
   EXPECT_EQ(refusal_of(console->new_session(wanted, nobody())), Refusal::kShuttingDown);
   EXPECT_FALSE(console->session().has_value());
   settle();
-  ASSERT_EQ(slow.times(), 1U) << "what was under way ends at once";
+  ASSERT_EQ(slow.times(), 1U) << "messages in flight end at once";
   EXPECT_EQ(slow.result().ended_errno, ESHUTDOWN);
   EXPECT_EQ(slow.result().nodes[0].rpc_errno, ESHUTDOWN);
-  EXPECT_EQ(slow.result().nodes[0].state, NodeState::kActive) << "nobody waited long enough";
+  EXPECT_EQ(slow.result().nodes[0].state, NodeState::kActive) << "no message waited long enough";
   EXPECT_EQ(slow.result().nodes[1].rpc_errno, 0);
   EXPECT_EQ(over.times(), 0U);
   pass(std::chrono::seconds(31));
@@ -180,7 +180,7 @@ TEST_F(CommandsTest, TooManyNodes) {
   (void)add("g", kConsoleNodesMax, kConsoleNodesMax);
   nodes.pop_back();
   EXPECT_EQ(refusal_of(console->add_nodes("g", nodes, nobody())), Refusal::kTooMany);
-  EXPECT_EQ(console->session()->nodes, 1U) << "nothing is left of what was refused";
+  EXPECT_EQ(console->session()->nodes, 1U) << "a refused change leaves no trace";
   EXPECT_FALSE(console->group_info("g") && console->add_group("g"));
 }
 

@@ -61,7 +61,7 @@ TEST_F(TransactionsTest, ANodeThatCannotBeReachedKeepsItsState) {
   (void)add("g", 1, 2);
   crowd.node(2).lost = true;
   const auto result = ping(OfGroup{"g"}, 30);
-  EXPECT_EQ(result.ended_errno, 0) << "nobody had to wait";
+  EXPECT_EQ(result.ended_errno, 0) << "no message had to wait";
   EXPECT_EQ(result.rpcs_failed, 1U);
   EXPECT_EQ(result.nodes[1].rpc_errno, EHOSTUNREACH);
   EXPECT_EQ(result.nodes[1].state, NodeState::kActive);

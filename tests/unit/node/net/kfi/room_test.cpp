@@ -35,7 +35,7 @@ TEST(KfiRoom, IsForTheNetworksThatAreConfigured) {
   config.nets[0].nis[0].lnd_tunables.push_back(
       {std::string(lnet::kDriverTunable), std::string("null")});
   EXPECT_EQ(kfi_nis_of(cxi0, config), 2U) << "of another driver";
-  EXPECT_EQ(kfi_nis_of({.name = "cxi0", .nis = 5}, config), 5U) << "it says so itself";
+  EXPECT_EQ(kfi_nis_of({.name = "cxi0", .nis = 5}, config), 5U) << "it reports this itself";
   EXPECT_EQ(kfi_nis_of({.name = "cxi0", .nis = 1}, config), 1U);
   for (unsigned i = 3; i < 40; ++i)
     add(config, ("kfi" + std::to_string(i)).c_str(), "cxi0");

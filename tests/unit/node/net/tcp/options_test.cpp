@@ -66,7 +66,7 @@ TEST(TcpOptions, ChangeLiveWhereTheKernelsModuleLetsThem) {
     EXPECT_EQ(set_tcp_option(config, "sock_timeout", value).error().code, Errc::kInvalid) << value;
   for (const char* const name : {"", "ksocklnd.", "accept_port", "ksocklnd.accept_port", "health"})
     EXPECT_EQ(set_tcp_option(config, name, "1").error().code, Errc::kNotFound) << name;
-  EXPECT_EQ(config.module_options, before) << "what fails has changed nothing";
+  EXPECT_EQ(config.module_options, before) << "a failed change changes nothing";
   EXPECT_FALSE(differ_live_only(config, with("ksocklnd", "credits", "7"), only_tcp()));
   EXPECT_FALSE(differ_live_only(config, with("lnet", "accept_port", "7"), only_tcp()));
 }
