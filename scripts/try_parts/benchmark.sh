@@ -17,6 +17,6 @@ show ip netns exec "$(host client)" lnet-selftest run --run-dir "$scratch" --ins
 if [ -s "$report/report.html" ]; then
   say "The report: $report/report.html"
 else
-  say "There is no report: what the nodes had to say"
+  say "There is no report. The output of the nodes:"
   tail -n 3 router.log server.log client.log
 fi

@@ -7,7 +7,7 @@ show lnetdump --socket "$scratch/router.sock" --chart text --assert 'count=4' --
   --filter 'nid 10.89.0.1@tcp and nid 10.89.1.1@tcp1 and (get or reply)' \
   lnetctl --socket "$scratch/client.sock" ping 10.89.1.1@tcp1
 
-say "The same of a second of LNet selftest: a summary, and what has to be true of it"
+say "A second of LNet selftest: a summary and assertions"
 show lnetdump --socket "$scratch/router.sock" --no-payload --ring 65536 --summary \
   --assert 'count>100' --assert 'drops=0' \
   ip netns exec "$(host client)" lnet-selftest run --run-dir "$scratch" --instance client --lock-dir "$scratch" \

@@ -2,7 +2,7 @@
 # A client on TCP, a router, and a server on kfi: software NICs of Slingshot at both ends of a
 # memif.
 
-say "Slingshot without Slingshot: client (tcp) - router (tcp, kfi) - server (kfi), NICs in software on a memif"
+say "Slingshot in software: client (tcp) - router (tcp, kfi) - server (kfi), NICs in software on a memif"
 { new_host client && new_host router && new_host server &&
   wire client eth0 10.89.0.1/24 router eth0 10.89.0.10/24; } || no_stage
 one_poller() {  # one_poller CPU: a CPT of one shard
@@ -33,10 +33,10 @@ done
 ctl kfi-router net show --net kfi -v
 ctl kfi-router ping 418@kfi
 begin client kfi-client lnet-traffic --config kfi-client.yaml --to 418@kfi --count 5000 --window 4
-if wait "${nodes[-1]}"; then say "Every operation answered, every byte right"; else say "The client has ended with status $?"; fi
+if wait "${nodes[-1]}"; then say "Every operation was answered with correct bytes"; else say "The client has ended with status $?"; fi
 grep -A 30 '^traffic:' kfi-client.log
 
-say "What the router's NIC has to say"
+say "The state of the router's NIC"
 ctl kfi-router kfi peers
 ctl kfi-router cassini show | head -n 60
 ctl kfi-router stats show | grep -E 'lnetctl|statistics|route_|drop_'

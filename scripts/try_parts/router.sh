@@ -21,7 +21,7 @@ begun=$(stamp)
 begin client client lnet-traffic --config client.yaml --to 10.89.1.1@tcp1 --count $operations --window 8 --stay
 node_client=${nodes[-1]}
 
-say "How the client gets to the server"
+say "The path from the client to the server"
 ctl client route show -v
 ctl client ping 10.89.1.1@tcp1
 
@@ -39,7 +39,7 @@ hop_times() { lnetctl --socket "$scratch/router.sock" top --by hop | awk -v nid=
   END { print ("p50" in took ? took["p50"] : "-"), ("p99" in took ? took["p99"] : "-") }'; }
 # The sum over the shards of the client.
 answered() { lnetctl --socket "$scratch/client.sock" counters show | awk '$1 == "answered:" { sum += $2 } END { print sum + 0 }'; }
-say "Data passes through: what the router has forwarded since the row above, its buffers of 1 MiB, and how long its own TCP needs for a message to the server (usec; how long the client waits it says at its end)"
+say "Traffic through the router: messages forwarded since the row above, buffers of 1 MiB, and the time in usec until TCP of the router has sent a message to the server (the client prints its own times at its end)"
 printf '%8s %10s %10s %12s %12s %15s %9s %9s\n' seconds messages MiB/s 'large, free' 'fewest free' 'client credits' 'hop p50' 'hop p99'
 at=$begun row=(0 0)
 for _ in $(seq 60); do
@@ -55,12 +55,12 @@ for _ in $(seq 60); do
   [ "$ended" -lt $operations ] || break
 done
 
-say "What the router has to say of it"
+say "The counters of the router"
 ctl router routing show
 ctl router stats show | grep -E 'lnetctl|statistics|route_|drop_'
 ctl router peer show --nid 10.89.1.1@tcp1 -v | grep -E 'lnetctl|nid:|state|credits|_count: [1-9]'
 
-say "A clean stop of the router: it goes on until its peers know"
+say "A clean stop of the router: it forwards until its peers are notified"
 kill -TERM "$node_router"
 tail -n +1 -f --pid="$node_router" router.log | grep --line-buffered 'event=drain' |
   awk 'NR % 10 == 1 || /event=drained/ { sub(/^.*event=/, "event="); print; fflush() }'
@@ -68,7 +68,7 @@ wait "$node_router" && echo "the router ended with status 0"
 
 kill -TERM "$node_client"
 if wait "$node_client"; then
-  say "The client has done its work: every operation answered, every byte right, and how long they took"
+  say "The client has finished: every operation was answered with correct bytes, in these times"
 else
   say "The client has ended with status $?"
 fi

@@ -10,7 +10,7 @@ say "Two LNet nodes"
   two_pollers
 } >node.yaml
 
-say "Where do the pollers of a node go? (a plan starts nothing)"
+say "The placement of the pollers of a node (a plan starts nothing)"
 show lnetctl cpt plan --config node.yaml --draw
 
 say "A node on each of two hosts; the second answers traffic, too"
@@ -27,15 +27,15 @@ ctl a discover 10.88.0.2@tcp
 say "A burst of pings: round trips through both nodes"
 ctl a ping --count 5000 --window 16 10.88.0.2@tcp
 
-say "What a has counted"
+say "The counters of a"
 ctl a stats show | grep -E 'statistics|_count: [1-9]|_length: [1-9]|lnetctl'
 ctl a net show -v --net tcp | sed -n 1,20p
 
-say "b is killed, without a word to anybody …"
+say "b is killed without notice …"
 show kill -9 "$node_b"
 wait "$node_b" 2>/dev/null || true
 ctl a ping 10.88.0.2@tcp
-say "… and comes back. a finds it again"
+say "… and restarts. a reconnects to it"
 begin b b lnet-traffic --config node.yaml
 for _ in $(seq 100); do
   ! lnetctl --socket a.sock ping 10.88.0.2@tcp >/dev/null 2>&1 || break

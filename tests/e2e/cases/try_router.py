@@ -92,5 +92,5 @@ def case_the_router_of_try_is_shown_with_its_figures(site):
     assert free >= fewest > 0 and credits_left > 0 and 0 < p50 <= p99, rows
     assert "exit status" not in output, output
     for words in ("- net: tcp1", "gateway: 10.89.0.10@tcp", "primary nid: 10.89.1.1@tcp1", "cpt[0]:", "event=drained cut_off=0",
-                  "the router ended with status 0", "every operation answered, every byte right", f"answered: {OPERATIONS}\n", "failed: 0\n", "p99: "):
+                  "the router ended with status 0", "every operation was answered with correct bytes", f"answered: {OPERATIONS}\n", "failed: 0\n", "p99: "):
         assert words in output, (words, output)
