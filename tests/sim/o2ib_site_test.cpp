@@ -175,6 +175,21 @@ TEST(O2ibRoutedSite, ABadDayBetweenTcpAndO2ibIsSurvived) {
   EXPECT_GT(flaps, 0U) << "devices were lost";
 }
 
+// The same site with clients on kfi, and with two networks of o2ib.
+TEST(O2ibRoutedSite, ABadDayOfRoutersToKfiAndToAnotherO2ibIsSurvived) {
+  for (const NetKind edge : {NetKind::kKfi, NetKind::kO2ib}) {
+    SiteConfig site = site_in(std::string(PLNET_SOURCE_ROOT) + "/config/sim/routed.yaml");
+    site.nets[0].kind = edge;
+    site.traffic.operations = 80;
+    site.traffic.size_max = 20'000;  // payloads exist where a network has NICs that copy
+    const SiteReport report = run_site(site.with_seed(1));
+    ASSERT_EQ(report.violation, "") << "edge: " << static_cast<int>(edge);
+    EXPECT_GT(report.wire.relayed, 500U);
+    EXPECT_GT(report.routes_changed, 10U);
+    EXPECT_GT(counted(report, "lnd_o2ib.lost"), 0U);
+  }
+}
+
 TEST(O2ibRoutedSite, TheSameSeedIsTheSameRun) {
   SiteConfig site = calm_site().with_seed(4);
   site.weather = Weather::kHostile;
