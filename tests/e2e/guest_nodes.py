@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes with o2ib networks inside guests, with the same methods as nodes on the host (site_under_test.Node)."""
+import collections
 import json
 import signal
 
 from cases_common import CPT, PLAN
 from guests import ADDRESSES, BOOT, CALL_TIMEOUT_S
+from site_under_test import eventually
 from traffic_nodes import count, has_answered
 
 START_TIMEOUT_S = 300  # emulated, in parallel with other cases
@@ -14,15 +16,18 @@ WAIT_S = 300
 OPTIONS = """options lnet lnet_transaction_timeout=30 lnet_retry_count=2
 options ko2iblnd timeout=15
 """
+SIDES = tuple(ADDRESSES)
 O2IB = "{net type: o2ib, local NI(s): [{interfaces: {0: eth0}}]}"
 
 
 class GuestNode:
-    def __init__(self, site, guest, program, arguments, name):
+    def __init__(self, site, guest, program, arguments, name, prefix=()):
+        """`program`: with its verb, if it has one. `prefix`: the command that runs it."""
         self.site, self.guest, self.name, self.code = site, guest, name, None
         self.socket, self.log = f"{folder_of(site)}/{name}.sock", f"{folder_of(site)}/{name}.log"
-        locks = guest.write(f"{folder_of(site)}/locks-{name}/made", "").rpartition("/")[0]
-        words = [site.program(program), "--socket", self.socket, "--lock-dir", locks, *arguments]
+        self.locks = guest.write(f"{folder_of(site)}/locks-{name}/made", "").rpartition("/")[0]
+        program, *verb = program.split()
+        words = [*prefix, site.program(program), *verb, "--socket", self.socket, "--lock-dir", self.locks, *arguments]
         self.pid = guest.ask("start", words=words, log=self.log)["pid"]
         site.nodes.append(self)
 
@@ -43,10 +48,14 @@ class GuestNode:
         """The output of `lnetctl --json`. Without options the node is asked directly."""
         if any(word.startswith("-") for word in words):
             return json.loads(self.must("--json", *words))
-        line = self.guest.ask("control", path=self.socket, verb=" ".join(words), args={}, limit_s=CALL_TIMEOUT_S)["line"]
+        return self.ask(" ".join(words))
+
+    def ask(self, verb, **args):
+        """As site_under_test.Node.ask(): without a process, whose start takes seconds under emulation."""
+        line = self.guest.ask("control", path=self.socket, verb=verb, args=args, limit_s=CALL_TIMEOUT_S)["line"]
         assert line, f"{self.name} does not answer"
         answer = json.loads(line)
-        assert "result" in answer, answer
+        assert "result" in answer, f"{self.name}: {verb}: {answer}"
         return answer["result"]
 
     def stop(self, how=signal.SIGTERM):
@@ -63,6 +72,10 @@ def folder_of(site):
     return f"/tmp/{site.directory.name}"
 
 
+def other(side):
+    return "b" if side == "a" else "a"
+
+
 def nid(side, net="o2ib"):
     return f"{ADDRESSES[side]}@{net}"
 
@@ -71,14 +84,15 @@ def tcp(address):
     return f"{{net type: tcp, local NI(s): [{{nid: '{address}@tcp'}}]}}"
 
 
-def node(site, side, program, *arguments, name=None, shards=1, nets=(O2IB,)):
-    """Starts a node; wait_ready() waits for it."""
+def node(site, side, program, *arguments, name=None, shards=1, nets=(O2IB,), more="", settings="", options="", idle="sleep", prefix=()):
+    """Starts a node; wait_ready() waits for it. `more` goes into the document, `settings` into its section `plnet`, `options` to modules."""
     guest, name = BOOT.pair()[side], name or side
     cpts = CPT.format(cpu=0) + "".join(f"\n                - cpu: {cpu}" for cpu in range(1, shards))
     plan = PLAN.format(cpts=cpts).replace("arena_mib: 4", f"arena_mib: {8 + 12 * shards}")
-    config = guest.write(f"{folder_of(site)}/{name}.yaml", f"net: [{', '.join(nets)}]\n" + plan)
-    options = guest.write(f"{folder_of(site)}/{name}.conf", OPTIONS)
-    return GuestNode(site, guest, program, ["--config", config, "--idle", "sleep", "--options", options, *arguments], name)
+    config = guest.write(f"{folder_of(site)}/{name}.yaml", f"net: [{', '.join(nets)}]\n{more}{plan}{settings}")
+    module_options = guest.write(f"{folder_of(site)}/{name}.conf", OPTIONS + options)
+    words = ["--config", config, "--idle", idle, "--options", module_options, *arguments]
+    return GuestNode(site, guest, program, words, name, prefix)
 
 
 def traffic(site, side, *to, operations=0, **how):
@@ -112,6 +126,50 @@ def standing(each):
     return f"{each.name}: {rows} {each.json('conn', 'show')}"
 
 
+def rows_of(each, object_name):
+    """Its counters in sets of this name: one set for each shard, or for each NI and shard."""
+    return [row for row in each.ask("counters show")["counters"] if row["object"] == object_name]
+
+
+def pings_and_discovers(each, target):
+    """As a user does it. The first ping connects."""
+    (report,) = each.json("ping", "--timeout", "30", target)["ping"]
+    assert report["primary nid"] == target, report
+    (report,) = each.json("discover", "--force", target)["discover"]
+    assert target in json.dumps(report), report
+    (peer,) = each.ask("peer show", nid=target)["peer"]
+    assert peer["Multi-Rail"], peer
+    assert {conn["state"] for conn in each.ask("conn show", nid=target)["conn"]} == {"open"}
+
+
+def rests(each):
+    """All memory is free: no message is under way, and none waits until its peer can no longer write."""
+    def is_free():
+        return each.ask("stats show")["statistics"]["msgs_alloc"] == 0 and count_of(each, "quarantine_waiting", "lnet_wait") == 0
+    eventually(f"all messages of {each.name} are free", is_free, WAIT_S)
+
+
+# Only a fault of ours or of the peer raises these counters and those of dropped messages. The end of a queue pair does not.
+NEVER = {"stray_completions": "lnd_o2ib", "stale_resumes": "lnd_o2ib", "unexpected_events": "lnd_o2ib", "rejected": "lnd_o2ib",
+         "timeouts": "lnd_o2ib", "drains_forced": "mlx"}
+
+
+def have_no_trouble(*nodes):
+    for each in nodes:
+        for row in rows_of(each, "lnd_o2ib") + rows_of(each, "mlx"):
+            found = {name: n for name, n in row.items() if n and (name.startswith("dropped_") or name in NEVER and row["object"] == NEVER[name])}
+            assert not found, f"{each.name}: {row['object']} of shard {row['shard']}: {found}\n{standing(each)}"
+
+
+def count_of(each, name, object_name="lnd_o2ib"):
+    return sum(row[name] for row in rows_of(each, object_name))
+
+
+def incarnations(each, peer):
+    """Of the peer, by the open connections to it."""
+    return {conn["queue pair"]["incarnation"] for conn in each.ask("conn show", nid=peer, verbose=1)["conn"] if conn["state"] == "open"}
+
+
 def ni_status(each, net="o2ib"):
     return next(ni["status"] for row in each.json("net", "show")["net"] if row["net type"] == net for ni in row["local NI(s)"])
 
@@ -120,6 +178,7 @@ class TcpHost:
     """A host with TCP inside a guest: a network namespace on a veth pair."""
 
     NAMESPACE, ROUTER, HOST = "tcp-host", "10.98.0.1", "10.98.0.2"
+    INSIDE = ("ip", "netns", "exec", NAMESPACE)
 
     def __init__(self, guest):
         self.guest = guest
