@@ -73,7 +73,7 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
     if (steps <= (std::max(word.size(), candidate.size()) + 1) / 2)
       near.emplace_back(steps, candidate);
   }
-  std::ranges::stable_sort(near, {}, &std::pair<std::size_t, std::string>::first);
+  std::ranges::sort(near);
   std::vector<std::string> names;
   for (auto& [steps, name] : near) {
     if (names.size() < kNamed) names.push_back(std::move(name));

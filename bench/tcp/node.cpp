@@ -107,7 +107,7 @@ unsigned TcpNode::turn() {
   core_->shard(0).begin_turn(now);
   if (!arrivals_.empty()) {
     for (const Arrival& arrival : std::exchange(arrivals_, {}))
-      lnd_of(arrival.local).take(arrival);
+      lnd_of(arrival.local).accept(arrival);
   }
   unsigned work = device_->poll(now);
   work += acceptor_->flush(now);

@@ -101,11 +101,13 @@ void add_late_turns(const Node& node, Json& all) {
 
 // Errors first, notes last.
 void sort_by_severity(Json& all) {
-  constexpr std::array<std::string_view, 3> kOrder{"error", "warning", "note"};
-  const auto rank = [&kOrder](const Json& each) {
-    return std::ranges::find(kOrder, each["severity"].get<std::string>()) - kOrder.begin();
-  };
-  std::ranges::stable_sort(all.get_ref<Json::array_t&>(), {}, rank);
+  Json sorted = Json::array();
+  for (const std::string_view severity : {"error", "warning", "note"}) {
+    for (Json& each : all) {
+      if (each["severity"] == severity) sorted.push_back(std::move(each));
+    }
+  }
+  all = std::move(sorted);
 }
 
 Json warnings(const Node& node, const LnetStanding& standing) {

@@ -95,7 +95,9 @@ std::vector<GrowingCause> RecentActivity::growing_causes() const {
     if (lately == 0 || !is_loss(cause)) continue;
     growing.push_back({.cause = cause, .lately = lately, .ever = now.causes[i]});
   }
-  std::ranges::stable_sort(growing, std::greater(), &GrowingCause::lately);
+  std::ranges::sort(growing, [](const GrowingCause& one, const GrowingCause& other) {
+    return std::pair(other.lately, one.cause) < std::pair(one.lately, other.cause);
+  });
   return growing;
 }
 

@@ -112,7 +112,7 @@ class World final : public LndMaker, public PeerHomes {
     driver_.serve_all();
     (void)acceptor_->flush(now_);
     for (const Arrival& arrival : std::exchange(arrivals_, {}))
-      lnd_ != nullptr ? lnd_->take(arrival) : driver_.discard(arrival.stream);
+      lnd_ != nullptr ? lnd_->accept(arrival) : driver_.discard(arrival.stream);
     (void)node_->shard(0).poll(now_);
     node_->quiescent(0);
     (void)node_->coordinate(now_);

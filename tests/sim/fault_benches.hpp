@@ -154,6 +154,14 @@ class VerbsFaultBench final : public conformance::VerbsBench {
     if (plan) return stacks.fault(side);
     return stacks.sim(side);
   }
+  // Without faults of its own.
+  o2iblnd::VerbsDriver& make_neighbour(unsigned side, o2iblnd::VerbsEvents& events) override {
+    drivers::SimShard& shard = *cluster.shards[side];
+    neighbours[side] = std::make_unique<drivers::SimVerbsDriver>(
+        fabric, shard.host(), memories.tables[side], events, shard);
+    shard.add(*neighbours[side]);
+    return *neighbours[side];
+  }
   bool run(const std::function<bool()>& done) override { return stacks.run(done); }
   o2iblnd::Ipv4Endpoint address(unsigned side) override {
     return {drivers::kFirstAddress + side, 987};
@@ -166,6 +174,7 @@ class VerbsFaultBench final : public conformance::VerbsBench {
   drivers::SimVerbsFabric fabric;
   drivers::SimArenas memories{conformance::kVerbsArenaBytes};
   FaultStacks<drivers::FaultVerbsDriver, drivers::SimVerbsDriver> stacks;
+  std::array<std::unique_ptr<drivers::SimVerbsDriver>, 2> neighbours;
 };
 
 class EndpointFaultBench final : public conformance::EndpointBench {
