@@ -83,6 +83,7 @@ void ClientQueues::start_waiting(ClientCredits& client) {
     const BufferClass of = class_of(*client.waiting.front());
     if (!may_run(client, of)) return;
     Receive& next = *client.waiting.pop_front();
+    PLNET_CHECK(next.is(ReceiveState::kCreditWait), "messages of the queue wait for a credit");
     ++client.running[of];
     --client.waiting_count;
     core_.waits.end(next);

@@ -17,8 +17,8 @@ std::optional<Cause> ForwardPaths::choose(Receive& receive, PeerNi& destination,
                                           const OnlyHop& ahead) {
   if (!select(receive, destination, ahead)) return Cause::kDroppedForwardNoPath;
   if (is_forbidden(receive, destination)) return Cause::kDroppedAccess;
-  PLNET_CHECK(receive.forwarding.next_hop->net == receive.forwarding.ni->net,
-              "the next hop is on the network of the NI");
+  PLNET_DEBUG_CHECK(receive.forwarding.next_hop->net == receive.forwarding.ni->net,
+                    "the next hop is on the network of the NI");
   return std::nullopt;
 }
 

@@ -17,6 +17,8 @@ void Forwarder::begin(Receive& receive) {
 }
 
 RxDecision Forwarder::admit(Receive& receive, const MessageHeader& header) {
+  PLNET_CHECK(receive.forwarded && receive.origin == core_.id,
+              "a message is forwarded by the shard that received it");
   if (!core_.shared.parameters.routes()) [[unlikely]]
     return core_.drop(receive, Cause::kDroppedNotRouting);
   if (!receive.forwarding.has_credit && !clients.take_credit(receive)) {
@@ -57,7 +59,8 @@ void Forwarder::send(Receive& receive) {
 // Without a deadline: only the users of the message know how long they wait (lustre-release
 // lnet/lnet/lib-move.c: lnet_check_message_drop()).
 void Forwarder::launch(Message& message) {
-  PLNET_CHECK(message.routed && message.ni == nullptr, "a forwarded message gets its next hop");
+  PLNET_DEBUG_CHECK(message.routed && message.ni == nullptr,
+                    "a forwarded message gets its next hop");
   Receive& receive = *message.answers;
   const bool has_path = paths.has_path(receive);
   const bool failed = message.retries > 0;
@@ -132,6 +135,8 @@ void Forwarder::decide(Receive& receive, const RxDecision& decision) {
 
 // The second choice avoids this hop; its result may be down as well.
 void Forwarder::on_hop_lost(Receive& receive) {
+  PLNET_CHECK(receive.forwarding.next_hop != nullptr && !receive.linked(),
+              "a message whose hop is lost waits in no queue");
   const Forwarding& path = receive.forwarding;
   if (!paths.may_avoid(*path.next_hop, path.via_router, receive.header))
     return decide(receive, refuse_down(receive));

@@ -20,7 +20,7 @@ constexpr Duration kPromptly = std::chrono::milliseconds(1);
 }  // namespace
 
 void HopCredits::to_home(Message& message) {
-  PLNET_CHECK(message.ni != nullptr, "a message on its way home has a path");
+  PLNET_DEBUG_CHECK(message.ni != nullptr, "a message on its way home has a path");
   if (message.hop == nullptr) return sender_.lanes.at_lane(message);  // loopback has no home
   const ShardId home = message.hop->home;
   if (home == core_.id) return at_home(message);
@@ -32,7 +32,8 @@ void HopCredits::to_home(Message& message) {
 // lustre-release lnet/lnet/lib-move.c: lnet_post_send_locked()
 void HopCredits::at_home(Message& message) {
   PLNET_CHECK(message.hop->home == core_.id, "the home gives out the credits of a peer NI");
-  PLNET_CHECK(!message.has_peer_credit && !message.has_ni_credit, "a message has no credit yet");
+  PLNET_DEBUG_CHECK(!message.has_peer_credit && !message.has_ni_credit,
+                    "a message has no credit yet");
   PeerPort* const peer = core_.peers.get(*message.hop);
   if (peer == nullptr) return sender_.lanes.fail(message, Errc::kNoMemory, Health::kLocalDropped);
   if (peer->releasing) return sender_.lanes.fail_released(message);
@@ -64,7 +65,8 @@ inline void HopCredits::take_credit(PeerPort& peer, Message& message) {
 inline void HopCredits::return_credit(PeerPort& peer, Message& message) {
   PLNET_CHECK(message.has_peer_credit && peer.outstanding > peer.waiting_count,
               "a returned credit was taken, and its message does not wait");
-  PLNET_CHECK(peer.queued_bytes >= message.queue_bytes(), "queued bytes are those of messages");
+  PLNET_DEBUG_CHECK(peer.queued_bytes >= message.queue_bytes(),
+                    "queued bytes are those of messages");
   message.has_peer_credit = false;
   --peer.outstanding;
   peer.queued_bytes -= message.queue_bytes();
@@ -91,7 +93,7 @@ bool HopCredits::may_start(const PeerPort& peer) const {
 }
 
 void HopCredits::end_at_home(Message& message, PeerPort* peer) {
-  PLNET_CHECK(!message.has_ni_credit, "the NI credit returns before the peer credit");
+  PLNET_DEBUG_CHECK(!message.has_ni_credit, "the NI credit returns before the peer credit");
   if (peer != nullptr) {
     if (message.result.status) {
       peer->traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
@@ -115,6 +117,8 @@ inline void HopCredits::start_waiting(PeerPort& peer) {
     peer.starting = true;
     while (may_start(peer)) {
       Message& next = *peer.waiting.pop_front();
+      PLNET_CHECK(next.state.get() == SendState::kHopCreditWait,
+                  "messages of the queue wait for a credit");
       --peer.waiting_count;
       core_.waits.end(next);
       if (sender_.verdicts.still_wanted(next)) {

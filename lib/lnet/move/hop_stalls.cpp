@@ -50,6 +50,7 @@ void HopStalls::sweep() {
 }
 
 void HopStalls::stall(PeerPort& hop) {
+  PLNET_CHECK(!hop.hop.stalled, "a hop stalls once");
   hop.hop.stalled = true;
   for (HopQueue& queue : hop.hop.queues) {
     while (Receive* const receive = queue.waiting.front()) {

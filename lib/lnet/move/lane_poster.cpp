@@ -25,7 +25,8 @@ std::uint32_t bytes_by_lane(const NiPort& port, const Message& message) {
 }  // namespace
 
 void LanePoster::to_lane(PeerPort& peer, Message& message) {
-  PLNET_CHECK(message.has_peer_credit, "a message has its peer credit before it goes to a lane");
+  PLNET_DEBUG_CHECK(message.has_peer_credit,
+                    "a message has its peer credit before it goes to a lane");
   const ShardSet& shards = message.ni->shards;
   if (shards[core_.id]) return at_lane(message, &peer);
   const ShardId lane = lane_shard(shards, core_.id, message.hop->number, core_.shared.shards);
@@ -47,7 +48,7 @@ bool LanePoster::is_only_one(const PeerPort* peer, const Message& message) const
 
 // Null `peer`: loopback, or all ports are in use.
 void LanePoster::at_lane(Message& message, PeerPort* peer) {
-  PLNET_CHECK(!message.has_ni_credit, "a message takes its NI credit once");
+  PLNET_DEBUG_CHECK(!message.has_ni_credit, "a message takes its NI credit once");
   NiPort* const port = core_.ports[message.ni->number];
   if (port == nullptr && !message.ni->plugged.get()) {
     return send_to_lane(message, core_.id);  // a new NI gets its port soon
@@ -91,7 +92,7 @@ inline bool LanePoster::goes_by_other_lane(const LndLink& link, NiPort& port, Me
 }
 
 inline void LanePoster::hand_over(NiPort& port, Message& message) {
-  PLNET_CHECK(message.next_hop != nullptr, "a message goes to an LND with a link");
+  PLNET_DEBUG_CHECK(message.next_hop != nullptr, "a message goes to an LND with a link");
   message.since.set(core_.now);
   if (message.kept && !port.lnd().traits().takes_kept) Forwarder::bring_source(message);
   const bool held = core_.faults.rules() != nullptr && is_held_back(message);
@@ -112,6 +113,9 @@ bool LanePoster::is_held_back(Message& message) {
 }
 
 void LanePoster::delay_over(Message& message, Health health, bool dropped) {
+  PLNET_CHECK(message.state.get() == SendState::kRuleWait, "a fault rule has held the message");
+  PLNET_CHECK(core_.ports[message.ni->number] != nullptr,
+              "a held message keeps the port of its NI");
   NiPort& port = *core_.ports[message.ni->number];
   core_.waits.end(message);
   if (dropped || port.closing()) {
@@ -186,7 +190,7 @@ inline void LanePoster::settle_ni(NiPort& port, Message& message) {
 }
 
 inline void LanePoster::leave_lane(Message& message) {
-  PLNET_CHECK(!message.has_ni_credit, "the NI credit stays on the lane");
+  PLNET_DEBUG_CHECK(!message.has_ni_credit, "the NI credit stays on the lane");
   if (message.booked() != 0 && message.booked_at() != core_.id) {
     return sender_.send_back(message, message.booked_at(), ParcelStep::kSent);
   }

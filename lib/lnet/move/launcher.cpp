@@ -82,8 +82,8 @@ void Launcher::launch(Message& message) {
 }
 
 void Launcher::launch(Message& message, PeerNi* target) {
-  PLNET_CHECK(message.origin == core_.id && message.ni == nullptr,
-              "the originator chooses the path of a message that has none");
+  PLNET_DEBUG_CHECK(message.origin == core_.id && message.ni == nullptr,
+                    "the originator chooses the path of a message that has none");
   if (message.routed) return core_.forwarder.launch(message);
   if (target == nullptr) {
     if (message.target.nid.is_loopback()) return choose_path(message, nullptr);
@@ -123,6 +123,7 @@ inline bool Launcher::must_be_discovered(const Message& message, const PeerNi& t
 }
 
 void Launcher::wait_over(Message& message) {
+  PLNET_CHECK(message.origin == core_.id, "the coordinator answers the originator");
   const bool was_discovery = message.state.get() == SendState::kDiscoveryWait;
   core_.waits.end(message);
   if (!message.outcome) {
@@ -173,7 +174,8 @@ void Launcher::compare_paths(Message& message, PeerNi* target) {
 
 // Null `hop`: loopback.
 inline void Launcher::set_path(Message& message, Ni& ni, PeerNi* hop, const Nid& destination) {
-  PLNET_CHECK(hop == nullptr || hop->net == ni.net, "the next hop is on the network of the NI");
+  PLNET_DEBUG_CHECK(hop == nullptr || hop->net == ni.net,
+                    "the next hop is on the network of the NI");
   message.ni = &ni;
   ++core_.ni_users[ni.number];
   message.hop = hop;

@@ -23,6 +23,8 @@ void LazyPortals::ask_all(Receive& receive) {
 
 // An entry attached on a shard that had answered before has changed the epoch: all are asked again.
 void LazyPortals::on_answer(Receive& receive) {
+  PLNET_CHECK(receive.asker == core_.id,
+              "the home of a lazy portal gets the answers to its questions");
   if (!MatchSearch::found_none(receive)) return leave(receive);
   if (!core_.shared.portals->lazy(portal_of(receive.header))) {
     receive.cause = Cause::kDroppedLazyCleared;

@@ -42,7 +42,7 @@ bool is_request(MessageType type) {
 }  // namespace
 
 RxDecision MatchSearch::find(Receive& receive, const MessageHeader& header) {
-  PLNET_CHECK(!receive.forwarded, "only messages for this node have a descriptor here");
+  PLNET_DEBUG_CHECK(!receive.forwarded, "only messages for this node have a descriptor here");
   return is_request(header.type) ? ask_here_first(receive) : ask_owner(receive, header);
 }
 
@@ -63,6 +63,7 @@ inline RxDecision MatchSearch::ask_owner(Receive& receive, const MessageHeader& 
 
 // False: the owner must be asked, since the note has no room for what the ACK needs.
 inline bool MatchSearch::pass_on(Receive& receive, const MessageHeader& header) {
+  PLNET_CHECK(receive.owner != core_.id, "a note goes to another shard");
   const bool plain = receive.initiator == header.source && receive.from == header.source &&
                      header.payload_length == 0;
   AckNote* const note = plain ? core_.ack_notes.take() : nullptr;
@@ -84,7 +85,7 @@ inline RxDecision MatchSearch::ask_here_first(Receive& receive) {
 }
 
 RxDecision MatchSearch::decide(Receive& receive) {
-  PLNET_CHECK(receive.origin == core_.id, "the shard on which a message arrived decides");
+  PLNET_DEBUG_CHECK(receive.origin == core_.id, "the shard on which a message arrived decides");
   if (receive.matched()) return accept(receive);
   const bool no_entry = receive.cause == Cause::kDroppedPutNoMatch;
   const PortalId portal = no_entry ? receive.header.area<PutArea>().portal : 0;

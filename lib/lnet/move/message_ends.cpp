@@ -14,7 +14,7 @@ void MessageEnds::to_originator(Message& message) {
 }
 
 void MessageEnds::end(Message& message) {
-  PLNET_CHECK(message.origin == core_.id, "a message ends where it was made");
+  PLNET_DEBUG_CHECK(message.origin == core_.id, "a message ends where it was made");
   PLNET_CHECK(!message.has_peer_credit && !message.has_ni_credit && message.booked() == 0,
               "a message that ends has returned its credits");
   count(message);
@@ -92,6 +92,7 @@ inline void MessageEnds::end_request(Message& message) {
 // with the length of the request's descriptor, as in the kernel (lustre-release
 // lnet/lnet/lib-move.c: lnet_create_reply_msg(), lnet_set_reply_msg_len()).
 void MessageEnds::finish_placed_reply(const Message& message, const Grant& grant) {
+  PLNET_CHECK(message.header.type == MessageType::kGet, "an LND places the reply to a GET");
   MessageHeader header = message.header;
   std::swap(header.source, header.destination);
   std::swap(header.source_pid, header.destination_pid);
@@ -109,6 +110,7 @@ void MessageEnds::finish_placed_reply(const Message& message, const Grant& grant
 // The user of a request gets its event now; memory and message stay until the peer can no longer
 // write to them. A response ends after the quarantine.
 void MessageEnds::quarantine(Message& message) {
+  PLNET_CHECK(message.result.quarantined, "the LND asks for the quarantine");
   if (message.is_request()) {
     core_.match.quarantine(message.grant, SentMessage{message.header, message.target},
                            message.result.status ? Errc::kIo : message.result.status.error());

@@ -115,6 +115,8 @@ void Originator::fill_answer(Message& message, Receive& receive) {
 void Originator::make_waiting() {
   while (may_answer()) {
     Receive& receive = *answers_.pop_front();
+    PLNET_CHECK(receive.is(ReceiveState::kMessageWait),
+                "responses of the queue wait for a message");
     core_.waits.end(receive);
     answer(receive);
   }

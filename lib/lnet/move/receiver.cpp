@@ -229,6 +229,7 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc cause) {
 
 // The message resumes where it began to wait. Its peer may have lost the link meanwhile.
 void Receiver::wait_over(Receive& receive) {
+  PLNET_CHECK(receive.origin == core_.id, "a message resumes where it arrived");
   const ReceiveState wait = receive.state.get();
   const bool was_with_coordinator =
       wait == ReceiveState::kSenderWait || wait == ReceiveState::kDestinationWait;
@@ -247,6 +248,7 @@ void Receiver::wait_over(Receive& receive) {
 }
 
 void Receiver::delay_over(Receive& receive, bool dropped) {
+  PLNET_CHECK(receive.is(ReceiveState::kRuleWait), "a delay rule has held the message");
   core_.waits.end(receive);
   if (receive.gone.get()) return end_gone(receive);
   if (!dropped) {
@@ -341,7 +343,7 @@ void Receiver::end_gone(Receive& receive) {
 }
 
 void Receiver::end_grant(Receive& receive) {
-  PLNET_CHECK(receive.matched() && !receive.forwarded, "the message has a grant");
+  PLNET_DEBUG_CHECK(receive.matched() && !receive.forwarded, "the message has a grant");
   if (receive.ended_by_owner()) return on_grant_ended(receive);
   if (receive.owner == core_.id) {
     search.end_grant_here(receive);
@@ -352,7 +354,7 @@ void Receiver::end_grant(Receive& receive) {
 }
 
 void Receiver::on_grant_ended(Receive& receive) {
-  PLNET_CHECK(receive.origin == core_.id, "a message ends on the shard that received it");
+  PLNET_DEBUG_CHECK(receive.origin == core_.id, "a message ends on the shard that received it");
   const bool acknowledge = receive.header.type == MessageType::kPut && receive.status &&
                            receive.grant.ack_allowed &&
                            !receive.header.area<PutArea>().ack_handle.is_none();
@@ -361,7 +363,7 @@ void Receiver::on_grant_ended(Receive& receive) {
 }
 
 void Receiver::on_answered(Receive& receive, Result<void> status) {
-  PLNET_CHECK(receive.is(ReceiveState::kLeaving), "an answer was sent for this message");
+  PLNET_DEBUG_CHECK(receive.is(ReceiveState::kLeaving), "an answer was sent for this message");
   if (receive.forwarded && !status) core_.causes.add(Cause::kForwardFailed);
   if (receive.forwarded || receive.header.type == MessageType::kPut) return give_back(receive);
   receive.status = status;

@@ -231,6 +231,7 @@ void Shard::deliver(Parcel& parcel) {
 }
 
 void Shard::run(Call& call) {
+  PLNET_CHECK(!call.linked(), "a call waits in one list");
   if (!call.run(*this)) calls_.push_back(call);
 }
 
