@@ -106,6 +106,29 @@ TEST(SocklndOutage, ASilentAttemptIsReportedBeforeItsTimeout) {
   EXPECT_FALSE(node.core->completions().empty());
 }
 
+// The peer is killed while one more connection is made. The backoff of that attempt would let the
+// next messages fail without an attempt, and nothing would tell why.
+TEST(SocklndOutage, ABackoffOfOneMoreConnectionEndsWithTheLastOfTheOthers) {
+  PatientLnd node(100, {});
+  node.core->put(node.peer, 10, false);
+  node.turn();
+  ASSERT_EQ(node.driver.connects, 1U);
+  node.driver.connected(0);
+  node.driver.refuse_connect = Errc::kReset;
+  (void)node.driver.say(0, node.reply(ConnectionType::kControl));
+  node.turn();
+  ASSERT_EQ(node.driver.connects, 2U) << "one more for another type";
+  EXPECT_EQ(node.lnd->count(Id::kOpen), 1U);
+  node.driver.refuse_connect = Errc::kRefused;
+  node.driver.end(0, Errc::kClosed);
+  node.turn();
+  EXPECT_TRUE(node.core->troubles().empty()) << "no attempt was made since";
+  node.core->put(node.peer, 10, false);
+  node.turn();
+  EXPECT_EQ(node.driver.connects, 3U);
+  EXPECT_EQ(node.core->troubles(), std::vector{Errc::kRefused});
+}
+
 TEST(SocklndSilence, APeerWithoutTcpAnswersIsDetectedSoon) {
   PatientLnd node(100, kShort);
   const std::uint32_t stream = fill(node);
