@@ -36,10 +36,7 @@ Made<void> Nic::drop_group(unsigned group) {
 Made<const Service*> Nic::service_for(unsigned group, unsigned vni, const Caller& caller) {
   const Group* const owner = group_of(group);
   if (owner == nullptr) return no(EINVAL);
-  const Service& service = services_.at(owner->service_row);
-  if (!service.has_vni(vni)) return no(EINVAL);
-  if (!service.admits(caller)) return no(EPERM);
-  return &service;
+  return services_.of_vni(vni, caller, owner->service_row);
 }
 
 Made<unsigned> Nic::make_profile(unsigned group, unsigned vni, unsigned traffic_class,

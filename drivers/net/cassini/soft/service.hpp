@@ -71,6 +71,7 @@ struct Service {
   unsigned groups_per_id = 1;       // LNIs per RGID: kept and shown, without effect
 
   [[nodiscard]] bool has_vni(unsigned vni) const;
+  [[nodiscard]] bool has_every_vni() const { return vnis.empty() && !range && any_vni; }
   [[nodiscard]] bool admits(const Caller& caller) const;
 };
 inline constexpr unsigned kDefaultService = 1;

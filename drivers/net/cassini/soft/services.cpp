@@ -20,6 +20,8 @@ bool has_service(unsigned id) {
   return id != 0;
 }
 
+constexpr unsigned kSuperuser = 0;
+
 }  // namespace
 
 bool Service::has_vni(unsigned vni) const {
@@ -233,6 +235,28 @@ Made<unsigned> Services::open(unsigned id, const Caller& caller) {
 void Services::close(unsigned row) {
   PLNET_CHECK(rows_[row].users > 0, "each LNI opened its service");
   --rows_[row].users;
+}
+
+Made<const Service*> Services::of_vni(unsigned vni, const Caller& caller, unsigned own) const {
+  // The superuser has each VNI that no service has.
+  static const Service superuser;
+  if (vni == 0 || vni > kVniMax) return no(EINVAL);
+  if (at(own).has_vni(vni))
+    return at(own).admits(caller) ? Made<const Service*>(&at(own)) : no(EPERM);
+  for (const bool every : {false, true}) {
+    bool closed = false;
+    for (const Row& row : rows_) {
+      const Service& service = row.service;
+      if (!has_service(service.id) || !service.enabled || service.has_every_vni() != every ||
+          !service.has_vni(vni))
+        continue;
+      if (service.admits(caller)) return &service;
+      closed = true;
+    }
+    if (closed) return no(EPERM);
+  }
+  if (caller.user == kSuperuser) return &superuser;
+  return no(ENOENT);
 }
 
 }  // namespace plnet::cassini::soft

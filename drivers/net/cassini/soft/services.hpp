@@ -52,6 +52,10 @@ class Services {
   [[nodiscard]] Made<unsigned> open(unsigned id, const Caller& caller);
   void close(unsigned row);
 
+  // The service that lets an LNI of row `own` use a VNI: its own, or another that has the VNI and
+  // admits the caller (cxi_tx_profile.c: cxi_dev_get_tx_profile()).
+  [[nodiscard]] Made<const Service*> of_vni(unsigned vni, const Caller& caller, unsigned own) const;
+
  private:
   struct Row {
     Service service;

@@ -36,15 +36,49 @@ TEST(SoftNic, GroupsOfServices) {
   const unsigned first = nic.make_group(1).value();
   const unsigned second = nic.make_group(3).value();
   EXPECT_EQ(error_of(nic.make_group(1)), ENOSPC);
-  EXPECT_EQ(error_of(nic.make_profile(second, 254, 1)), EINVAL) << "VNI of another service";
   EXPECT_EQ(error_of(nic.make_profile(second, 255, 0)), EINVAL) << "traffic class of another";
   EXPECT_TRUE(nic.make_profile(second, 255, 1));
-  EXPECT_EQ(error_of(nic.make_domain(second, 254, 3)), EINVAL);
   EXPECT_EQ(error_of(nic.drop_group(second)), EBUSY);
   EXPECT_TRUE(nic.drop_profile(second, 0));
   EXPECT_TRUE(nic.drop_group(second));
   EXPECT_TRUE(nic.drop_group(first));
   EXPECT_EQ(error_of(nic.drop_group(first)), EINVAL);
+}
+
+// A VNI that the own service has not is of another that admits the caller, or the superuser's.
+TEST(SoftNic, VnisOfOtherServices) {
+  Service closed{.id = 3, .vnis = {30}};
+  closed.restricts_members = true;
+  closed.members[0] = {.kind = Member::Kind::kUser, .id = 7};
+  Nic nic(
+      {.address = 1,
+       .services = {{1, true, {10}, 0xf}, {2, true, {20}, 0x2}, closed, {4, false, {40}, 0xf}}});
+  const unsigned group = nic.make_group(1).value();
+  const auto profile = [&](unsigned vni, unsigned traffic_class, unsigned user) {
+    return nic.make_profile(group, vni, traffic_class, {.caller = {.user = user}});
+  };
+  EXPECT_TRUE(profile(20, 1, 5));
+  EXPECT_EQ(error_of(profile(20, 0, 5)), EINVAL) << "traffic class of the other service";
+  EXPECT_EQ(error_of(profile(30, 0, 5)), EPERM);
+  EXPECT_EQ(error_of(profile(30, 0, 0)), EPERM) << "it does not list the superuser";
+  EXPECT_TRUE(profile(30, 0, 7));
+  EXPECT_EQ(error_of(profile(40, 0, 5)), ENOENT) << "not enabled";
+  EXPECT_EQ(error_of(profile(50, 0, 5)), ENOENT);
+  EXPECT_TRUE(profile(50, 0, 0));
+  EXPECT_EQ(error_of(profile(0, 0, 0)), EINVAL);
+  EXPECT_EQ(error_of(nic.make_domain(group, 50, 3, {.user = 5})), ENOENT);
+  EXPECT_EQ(error_of(nic.make_domain(group, 30, 3, {.user = 5})), EPERM);
+  EXPECT_TRUE(nic.make_domain(group, 20, 3, {.user = 5}));
+}
+
+// A service for every VNI does not open one that another service keeps to its members.
+TEST(SoftNic, ServiceForEveryVniIsAskedLast) {
+  Service closed{.id = 3, .vnis = {30}};
+  closed.restricts_members = true;
+  Nic nic({.address = 1, .services = {{1, true, {}, 0xf}, {2, true, {20}, 0x2}, closed}});
+  const unsigned group = nic.make_group(2).value();
+  EXPECT_EQ(error_of(nic.make_profile(group, 30, 1)), EPERM);
+  EXPECT_TRUE(nic.make_profile(group, 31, 3));
 }
 
 TEST(SoftNic, ProfilesRunOut) {
