@@ -10,7 +10,7 @@
 namespace plnet::node {
 namespace {
 
-constexpr CounterInfo kLnetUpInfo{"up", "", CounterKind::kGauge, "1 while LNet runs"};
+constexpr CounterInfo kLnetUpInfo{"", "", CounterKind::kGauge, "1 while LNet runs"};
 constexpr CounterInfo kNiUpInfo{"up", "", CounterKind::kGauge, "1 while this NI of the node is up"};
 constexpr CounterInfo kRouteUpInfo{"up", "", CounterKind::kGauge, "1 while the route can be used"};
 constexpr CounterInfo kRoutingInfo{"", "", CounterKind::kGauge,
@@ -53,7 +53,7 @@ void StateMetrics::set(const CounterInfo& info, std::string_view object, const L
 void StateMetrics::show(const NodeStates& states) {
   for (const auto& [key, row] : rows_)
     row->shown = false;
-  set(kLnetUpInfo, "lnet", {}, states.lnet_up ? 1 : 0);
+  set(kLnetUpInfo, "lnet_up", {}, states.lnet_up ? 1 : 0);
   for (const NodeStates::OfNi& ni : states.nis) {
     set(kNiUpInfo, "ni",
         {{"net", lnet::text_of_net(ni.nid.net())},
