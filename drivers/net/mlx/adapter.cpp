@@ -134,7 +134,7 @@ unsigned Adapter::read_events(std::span<const std::atomic<Adapter*>> all) {
       Adapter* const each = entered.load(std::memory_order_acquire);
       if (each == nullptr || each->context() != context()) continue;
       if (each == this || is_of_port(event)) {
-        each->take(event);
+        each->on_event(event);
       } else {
         each->changes_.fetch_add(1, std::memory_order_release);  // its users may own the queue pair
       }
@@ -151,7 +151,7 @@ bool Adapter::is_of_port(const ibv_async_event& event) {
          event.event_type == IBV_EVENT_PORT_ACTIVE;
 }
 
-void Adapter::take(const ibv_async_event& event) {
+void Adapter::on_event(const ibv_async_event& event) {
   switch (event.event_type) {
     case IBV_EVENT_DEVICE_FATAL: return note_removal();
     case IBV_EVENT_PORT_ERR:

@@ -81,7 +81,7 @@ class Adapter {
   [[nodiscard]] Outcome<void> bind(std::uint32_t address);
   [[nodiscard]] Outcome<void> find_limits();
   void set_usable(bool usable);
-  void take(const ibv_async_event& event);
+  void on_event(const ibv_async_event& event);
   [[nodiscard]] static bool is_of_port(const ibv_async_event& event);
   void close();
 

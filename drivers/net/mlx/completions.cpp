@@ -22,7 +22,7 @@ unsigned Device::poll_completions() {
     return 0;
   }
   for (const ibv_wc& completion : std::span(burst).first(static_cast<std::size_t>(count)))
-    take(completion);
+    on_completion(completion);
   tell_reported();
   end_failed();
   return static_cast<unsigned>(count);
@@ -43,7 +43,7 @@ void Device::end_failed() {
   }
 }
 
-void Device::take(const ibv_wc& completion) {
+void Device::on_completion(const ibv_wc& completion) {
   const WorkName work = WorkName::unpacked(completion.wr_id);
   Connection* const connection = connections_.find(work.connection, work.generation);
   if (connection == nullptr) return stats_.add(Id::kStaleCompletions);

@@ -117,7 +117,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
 
   // completions.cpp: hot, and the way out of a queue pair.
   unsigned poll_completions();
-  void take(const ibv_wc& completion);
+  void on_completion(const ibv_wc& completion);
   void fail(Connection& connection);
   [[nodiscard]] static bool holds(Connection& connection);
   // The oldest chain has ended, and with it the use of its payload.
@@ -133,16 +133,16 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
 
   // events.cpp: cold, news of the connection manager and the device.
   unsigned read_events();
-  void take(const CmEvent& event);
-  void take_request(const HandedRequest& request);
+  void on_cm_event(const CmEvent& event);
+  void on_request(const HandedRequest& request);
   // Null: all connections are in use, and the request is rejected.
   [[nodiscard]] Connection* keep(const HandedRequest& request);
-  void take_of(Connection& connection, const CmEvent& event);
+  void on_connection_event(Connection& connection, const CmEvent& event);
   void resolve_route(Connection& connection);
   void send_request(Connection& connection);
-  void take_established(Connection& connection, const CmEvent& event);
-  void take_rejection(Connection& connection, const CmEvent& event);
-  void take_disconnect(Connection& connection);
+  void on_established(Connection& connection, const CmEvent& event);
+  void on_rejected(Connection& connection, const CmEvent& event);
+  void on_disconnected(Connection& connection);
   void end(Connection& connection, Errc cause);
   void look_at_adapter();
   void end_all();

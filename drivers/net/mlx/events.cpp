@@ -43,18 +43,19 @@ unsigned Device::read_events() {
   unsigned count = 0;
   for (CmEvent event; count < EventInbox::kWaitingMax && inbox.take(event); ++count) {
     stats_.add(Id::kEvents);
-    take(event);
+    on_cm_event(event);
   }
   return count;
 }
 
-void Device::take(const CmEvent& event) {
-  if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) return take_request(request_of(event));
+void Device::on_cm_event(const CmEvent& event) {
+  if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) return on_request(request_of(event));
   Connection* const connection = connections_.find(event.connection);
-  if (connection != nullptr && connection->state != State::kDraining) take_of(*connection, event);
+  if (connection != nullptr && connection->state != State::kDraining)
+    on_connection_event(*connection, event);
 }
 
-void Device::take_request(const HandedRequest& request) {
+void Device::on_request(const HandedRequest& request) {
   const Connection* const connection = keep(request);
   if (connection == nullptr) return;
   events_.on_connect_request(connection->name, request.from, request.to, request.bytes());
@@ -75,7 +76,7 @@ Connection* Device::keep(const HandedRequest& request) {
   return connection;
 }
 
-void Device::take_of(Connection& connection, const CmEvent& event) {
+void Device::on_connection_event(Connection& connection, const CmEvent& event) {
   switch (event.type) {
     case RDMA_CM_EVENT_ADDR_RESOLVED: return resolve_route(connection);
     case RDMA_CM_EVENT_ROUTE_RESOLVED: return send_request(connection);
@@ -83,9 +84,9 @@ void Device::take_of(Connection& connection, const CmEvent& event) {
     case RDMA_CM_EVENT_ROUTE_ERROR: return end(connection, Errc::kNoRoute);
     case RDMA_CM_EVENT_UNREACHABLE: return end(connection, Errc::kNetworkDown);
     case RDMA_CM_EVENT_CONNECT_ERROR: return end(connection, Errc::kClosed);
-    case RDMA_CM_EVENT_ESTABLISHED: return take_established(connection, event);
-    case RDMA_CM_EVENT_REJECTED: return take_rejection(connection, event);
-    case RDMA_CM_EVENT_DISCONNECTED: return take_disconnect(connection);
+    case RDMA_CM_EVENT_ESTABLISHED: return on_established(connection, event);
+    case RDMA_CM_EVENT_REJECTED: return on_rejected(connection, event);
+    case RDMA_CM_EVENT_DISCONNECTED: return on_disconnected(connection);
     case RDMA_CM_EVENT_DEVICE_REMOVAL: return end(connection, Errc::kNetworkDown);
     default: return;
   }
@@ -101,7 +102,7 @@ void Device::send_request(Connection& connection) {
   if (rdma_connect(connection.id, &connection.parameters) != 0) end(connection, Errc::kClosed);
 }
 
-void Device::take_established(Connection& connection, const CmEvent& event) {
+void Device::on_established(Connection& connection, const CmEvent& event) {
   if (connection.held > 0) return end_from_here(connection, Errc::kIo);
   connection.state = State::kEstablished;
   stats_.add(Id::kEstablished);
@@ -109,7 +110,7 @@ void Device::take_established(Connection& connection, const CmEvent& event) {
                          connection.active ? event.bytes() : std::span<const std::byte>{});
 }
 
-void Device::take_rejection(Connection& connection, const CmEvent& event) {
+void Device::on_rejected(Connection& connection, const CmEvent& event) {
   if (!connection.active) return end(connection, Errc::kReset);
   stats_.add(Id::kRejected);
   RejectKind kind = RejectKind::kOther;
@@ -121,7 +122,7 @@ void Device::take_rejection(Connection& connection, const CmEvent& event) {
                       kind == RejectKind::kByPeer ? event.bytes() : std::span<const std::byte>{});
 }
 
-void Device::take_disconnect(Connection& connection) {
+void Device::on_disconnected(Connection& connection) {
   const bool was_up = connection.state == State::kEstablished;
   if (was_up) (void)rdma_disconnect(connection.id);  // answers
   end(connection, was_up ? Errc::kClosed : Errc::kReset);

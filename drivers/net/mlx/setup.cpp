@@ -178,7 +178,7 @@ std::optional<HandedRequest> Device::hand_over(QueuePairId request) {
 
 // The peer may have withdrawn the request on the way: accept() then reports an error.
 void Device::adopt(const HandedRequest& request) {
-  take_request(request);
+  on_request(request);
 }
 
 std::optional<o2iblnd::HandedRequest> Device::give_away(QueuePairId request) {

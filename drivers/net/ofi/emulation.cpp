@@ -338,7 +338,7 @@ void Emulation::shut_down() {
   rx_.shut_down();
 }
 
-void Emulation::say_goodbye() {
+void Emulation::announce_end() {
   for (std::uint32_t link = 0; link < links_.count(); ++link) {
     if (links_.would_miss_us(link) && put(link, {.kind = RecordKind::kLeaving})) close_packet(link);
   }

@@ -45,7 +45,7 @@ class Emulation final : public TxEvents, public RxEvents {
   void flush();
   void shut_down();
   // The last call before the endpoint goes: tells those peers that the provider would not tell.
-  void say_goodbye();
+  void announce_end();
   [[nodiscard]] bool quiet() const;
   // The endpoint is closed: no peer and no provider uses our memory.
   void abort(Errc why);

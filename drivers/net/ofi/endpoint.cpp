@@ -72,7 +72,7 @@ Outcome<void> Endpoint::open(const Device& device) {
 
 Endpoint::~Endpoint() {
   port_.hide();  // so that a peer that is told does not find it again
-  if (port_.endpoint != nullptr && has_begun_) emulation_.say_goodbye();
+  if (port_.endpoint != nullptr && has_begun_) emulation_.announce_end();
   port_.close_endpoint();
   memory_.close();
 }
