@@ -47,16 +47,6 @@ KfiLndCounters::Id counter_of(Kind kind) {
 
 }  // namespace
 
-std::optional<Initiator::Obstacle> Initiator::obstacle(const Transaction& one) const {
-  const lnet::Transmit& transmit = *one.transmit;
-  if (one.abandoned) return Obstacle{one.abandon_cause, health_of(one.abandon_cause)};
-  if (environment_.shutting_down || releases_.is_releasing(*transmit.next_hop))
-    return Obstacle{Errc::kShutdown, Health::kLocalAborted};
-  if (environment_.has_moved()) return Obstacle{Errc::kStale, Health::kLocalError};
-  if (!can_be_sent(transmit)) return Obstacle{Errc::kInvalid, Health::kLocalError};
-  return std::nullopt;
-}
-
 bool Initiator::choose_kind(Transaction& one) {
   const lnet::Transmit& transmit = *one.transmit;
   one.kind = kind_of(transmit, environment_.config.always_bulk);
@@ -81,7 +71,12 @@ void Initiator::start(Transaction& one) {
   one.begun = one.entered = now;
   one.deadline = std::min(now + environment_.timeout, transmit.deadline);
   one.replay_deadline = std::min(now + environment_.timeout / 2, one.deadline);
-  if (const auto found = obstacle(one)) return transactions_.fail(one, found->cause, found->health);
+  if (one.abandoned)
+    return transactions_.fail(one, one.abandon_cause, health_of(one.abandon_cause));
+  if (environment_.shutting_down || releases_.is_releasing(*transmit.next_hop))
+    return transactions_.fail(one, Errc::kShutdown, Health::kLocalAborted);
+  if (environment_.has_moved()) return transactions_.fail(one, Errc::kStale, Health::kLocalError);
+  if (!can_be_sent(transmit)) return transactions_.fail(one, Errc::kInvalid, Health::kLocalError);
   if (!choose_kind(one)) return transactions_.fail(one, Errc::kNoMemory, Health::kLocalError);
   const auto peer = peers_.of_link(*transmit.next_hop);
   if (!peer) return transactions_.fail(one, peer.error(), Health::kLocalError);

@@ -4,8 +4,6 @@
 // kfilnd_tn_state_idle().
 #pragma once
 
-#include <optional>
-
 #include "lib/kfilnd/endings.hpp"
 #include "lib/kfilnd/environment.hpp"
 #include "lib/kfilnd/hellos.hpp"
@@ -41,12 +39,6 @@ class Initiator {
   using Event = TransactionEvent;
   using Id = KfiLndCounters::Id;
 
-  struct Obstacle {
-    Errc cause;
-    Health health;
-  };
-  // Nothing: the message may start.
-  [[nodiscard]] std::optional<Obstacle> obstacle(const Transaction& one) const;
   // Sets the kind of a message, and a key for a bulk request. False: no key is free.
   [[nodiscard]] bool choose_kind(Transaction& one);
   // False: the transaction waits, or has ended.

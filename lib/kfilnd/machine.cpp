@@ -29,14 +29,22 @@ void Machine::set_parts(Initiator& initiator, Receives& receives, Hellos& hellos
   transactions_.set_machine(*this);
 }
 
-void Machine::run(Transaction& one, Event event, const EventStatus& what) {
-  switch (action_for(one.state, event)) {
-    case Action::kNone: return on_unexpected(one, what);
-#define PLNET_X(action, part, function) \
-  case Action::action: return part##_->function(one, what);
-      PLNET_KFILND_ACTIONS(PLNET_X)
+// A table of small functions instead of a switch: each jumps to the action without a frame of its
+// own.
+const std::array<Machine::Handler, kTransactionActions> Machine::kHandlers = {
+    [](Machine& machine, Transaction& one, const EventStatus& what) {
+      machine.on_unexpected(one, what);
+    },
+#define PLNET_X(action, part, function)                             \
+  [](Machine& machine, Transaction& one, const EventStatus& what) { \
+    machine.part##_->function(one, what);                           \
+  },
+    PLNET_KFILND_ACTIONS(PLNET_X)
 #undef PLNET_X
-  }
+};
+
+void Machine::run(Transaction& one, Event event, const EventStatus& what) {
+  kHandlers[static_cast<std::size_t>(action_for(one.state, event))](*this, one, what);
 }
 
 // The kernel asserts here; an event that a driver or a peer has caused must not end this process.

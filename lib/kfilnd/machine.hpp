@@ -3,6 +3,8 @@
 // the transaction (transitions.hpp), and when a transaction that waits runs again.
 #pragma once
 
+#include <array>
+
 #include "lib/kfilnd/environment.hpp"
 #include "lib/kfilnd/peers.hpp"
 #include "lib/kfilnd/transactions.hpp"
@@ -37,13 +39,15 @@ class Machine {
 
  private:
   using State = TransactionState;
-  using Action = TransactionAction;
+  using Handler = void (*)(Machine& machine, Transaction& one, const EventStatus& what);
   using Id = KfiLndCounters::Id;
 
   static constexpr unsigned kRetriedAtOnce = 32;
 
   void run_again(Transaction& one);
   void on_unexpected(Transaction& one, const EventStatus& what);
+
+  static const std::array<Handler, kTransactionActions> kHandlers;
 
   Environment& environment_;
   Transactions& transactions_;

@@ -43,16 +43,7 @@ bool MessageStore::copy_out(Transaction& one) {
   return true;
 }
 
-void MessageStore::leave_buffer(Transaction& one) {
-  if (one.buffer == 0) return;
-  const std::uint32_t index = one.buffer - 1;
-  one.buffer = 0;
-  buffers_.let_go(index);
-}
-
-void MessageStore::free(Transaction& one) {
-  leave_buffer(one);
-  if (one.copy_slot == 0) return;
+void MessageStore::free_copy(Transaction& one) {
   PLNET_CHECK(free_copies_.size() < environment_.config.copies_max, "a copy is given back once");
   free_copies_.push_back(one.copy_slot);
 }

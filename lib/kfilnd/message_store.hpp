@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "lib/kfilnd/environment.hpp"
@@ -23,9 +24,14 @@ class MessageStore {
   // the payload stays where it is.
   [[nodiscard]] bool copy_out(Transaction& one);
   // The transaction needs its receive buffer no more.
-  void leave_buffer(Transaction& one);
+  void leave_buffer(Transaction& one) {
+    if (one.buffer != 0) buffers_.let_go(std::exchange(one.buffer, 0) - 1);
+  }
   // The transaction is over.
-  void free(Transaction& one);
+  void free(Transaction& one) {
+    leave_buffer(one);
+    if (one.copy_slot != 0) free_copy(one);
+  }
 
   // Posts receive buffers that the driver has refused, if it is time.
   void repost();
@@ -38,6 +44,8 @@ class MessageStore {
   [[nodiscard]] const MultiReceive& buffers() const { return buffers_; }
 
  private:
+  void free_copy(Transaction& one);
+
   static constexpr Duration kRepostInterval = std::chrono::milliseconds(100);
 
   Environment& environment_;

@@ -20,7 +20,7 @@ Result<Peer*> Peers::find_or_make(const lnet::Nid& nid, std::uint64_t nid64) {
 
 Result<Peer*> Peers::of_link(lnet::PeerLink& link) {
   if (auto* const bound = static_cast<Peer*>(link.lnd_peer); bound != nullptr) {
-    PLNET_CHECK(bound->link == &link, "peer and link name each other");
+    PLNET_DEBUG_CHECK(bound->link == &link, "peer and link name each other");
     if (bound->guest) make_resident(*bound);
     return bound;
   }

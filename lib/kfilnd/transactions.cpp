@@ -65,7 +65,7 @@ Transaction* Transactions::begin(Quota quota) {
 }
 
 void Transactions::give_back(Transaction& one) {
-  PLNET_CHECK(used_[place(one.quota)] > 0, "a transaction ends once");
+  PLNET_DEBUG_CHECK(used_[place(one.quota)] > 0, "a transaction ends once");
   --used_[place(one.quota)];
   if (one.early) --early_;
   one.state = State::kInvalid;
@@ -139,7 +139,7 @@ Instant Transactions::next_deadline() const {
 // --- Act ---
 
 void Transactions::enter(Transaction& one, State state) {
-  PLNET_CHECK(one.state != State::kInvalid, "a free transaction has no states");
+  PLNET_DEBUG_CHECK(one.state != State::kInvalid, "a free transaction has no states");
   side_of(one).add_state(one.bytes, one.state, environment_.now - one.entered);
   one.entered = environment_.now;
   one.state = state;

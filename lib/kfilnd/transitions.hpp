@@ -99,6 +99,7 @@ enum class TransactionAction : std::uint8_t {
   PLNET_KFILND_ACTIONS(PLNET_X)
 #undef PLNET_X
 };
+inline constexpr std::size_t kTransactionActions = 30;
 
 using TransitionTable =
     std::array<std::array<TransactionAction, kTransactionEvents>, kTransactionStates>;

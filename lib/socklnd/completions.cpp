@@ -13,7 +13,7 @@ constexpr unsigned kUnsentShift = 17;
 }  // namespace
 
 void Completions::end(lnet::Transmit& transmit, Result<void> status, Health health, Left left) {
-  PLNET_CHECK(messages_ > 0, "only a lent message ends");
+  PLNET_DEBUG_CHECK(messages_ > 0, "only a lent message ends");
   if (!status) environment_.count(SockLndCounters::Id::kFailed);
   const auto failed = static_cast<std::uintptr_t>(!status);
   const auto unsent = static_cast<std::uintptr_t>(left == Left::kNothing);

@@ -63,7 +63,7 @@ void Outgoing::seal(std::span<std::byte, kFrameBytes> frame, Sum&& sum) {
 }
 
 void Outgoing::add_noop(std::uint64_t cookie) {
-  PLNET_CHECK(!full(), "the caller has looked for room");
+  PLNET_DEBUG_CHECK(!full(), "the caller has looked for room");
   const auto frame = room().first<kFrameBytes>();
   encode_frame({.type = kFrameNoop, .cookies = {0, cookie}}, frame);
   used_ += kFrameBytes;
@@ -74,7 +74,7 @@ void Outgoing::add_noop(std::uint64_t cookie) {
 
 // Frame and header of a new item, in the buffer from `used_` on. Returns their size.
 std::size_t Outgoing::lay_head(const lnet::Transmit& transmit, Protocol protocol) {
-  PLNET_CHECK(!full(), "the caller has looked for room");
+  PLNET_DEBUG_CHECK(!full(), "the caller has looked for room");
   PLNET_CHECK(transmit.header.payload_length <= transmit.source.length,
               "the payload of a message is in its source");
   const std::span<std::byte> out = room();

@@ -48,7 +48,17 @@ bool Sends::send(Transmit& transmit) {
       peer == nullptr || peer->releasing
           ? nullptr
           : choose_connection(*peer, transmit, environment_.config.tunables);
-  if (connection == nullptr && transmit.lane != 0 && !environment_.has_all_notes()) return false;
+  if (connection == nullptr) [[unlikely]]
+    return send_later(peer, transmit);
+  completions_.lend(transmit);
+  if (transmit.kept && !may_relay(*connection, transmit)) bring_payload(transmit);
+  queue(*connection, transmit);
+  note_deadline(*peer, transmit);
+  return true;
+}
+
+bool Sends::send_later(Peer* peer, Transmit& transmit) {
+  if (transmit.lane != 0 && !environment_.has_all_notes()) return false;
   completions_.lend(transmit);
   if (peer == nullptr) {
     end_unreachable(transmit);
@@ -56,9 +66,6 @@ bool Sends::send(Transmit& transmit) {
   }
   if (peer->releasing) {
     completions_.end(transmit, std::unexpected(Errc::kShutdown), Health::kLocalAborted);
-  } else if (connection != nullptr) {
-    if (transmit.kept && !may_relay(*connection, transmit)) bring_payload(transmit);
-    queue(*connection, transmit);
   } else if (transmit.lane != 0) {
     peer->elsewhere = true;
     environment_.count(Id::kNoLane);  // mostly because the peer has closed the connection
@@ -69,10 +76,7 @@ bool Sends::send(Transmit& transmit) {
     peer->waiting.push(transmit);
     peers_.serve_soon(*peer);
   }
-  if (transmit.deadline < peer->earliest_deadline) {
-    peer->earliest_deadline = transmit.deadline;
-    peers_.serve_soon(*peer);
-  }
+  note_deadline(*peer, transmit);
   return true;
 }
 
@@ -222,7 +226,7 @@ void Sends::on_taken(Connection& connection, std::size_t taken) {
       connection.pop_noop();
       continue;
     }
-    PLNET_CHECK(connection.queued_bytes >= item.bytes, "bytes of queued messages are counted");
+    PLNET_DEBUG_CHECK(connection.queued_bytes >= item.bytes, "queued bytes are counted");
     connection.queued_bytes -= item.bytes;
     connection.ends[connection.messages_sent++ % kEndsRemembered] = end_of_item;
     environment_.count(Id::kSent);

@@ -50,6 +50,13 @@ class Sends {
 
   // False: nothing was taken, since the note about the message's lane may still come.
   [[nodiscard]] bool send(lnet::Transmit& transmit);
+  // There is no connection for the message. `peer` may be null.
+  [[nodiscard]] bool send_later(Peer* peer, lnet::Transmit& transmit);
+  void note_deadline(Peer& peer, const lnet::Transmit& transmit) {
+    if (transmit.deadline >= peer.earliest_deadline) return;
+    peer.earliest_deadline = transmit.deadline;
+    peers_.serve_soon(peer);
+  }
   void end_unreachable(lnet::Transmit& transmit);
   void queue(Connection& connection, lnet::Transmit& transmit);
   [[nodiscard]] bool has_expired(Peer& peer, lnet::Transmit& transmit, Instant now);
