@@ -11,7 +11,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts")]
 import run  # noqa: E402
-from guest_nodes import O2IB, WAIT_S, TcpHost, goes_on, nid, ni_status, ready, tcp, traffic  # noqa: E402
+from guest_nodes import (  # noqa: E402
+    O2IB, SIDES, WAIT_S, TcpHost, goes_on, have_no_trouble, nid, ni_status, node, other, ready, rests, tcp, traffic)
 from guests import BOOT  # noqa: E402
 from site_under_test import eventually  # noqa: E402
 from traffic_nodes import has_answered, is_clean, last_words  # noqa: E402
@@ -59,6 +60,20 @@ def case_a_device_that_is_removed_takes_its_nis_and_nothing_else(site):
         is_clean(b)
         last_words(a)
         last_words(b)
+
+
+def case_the_smallest_payloads(site):
+    """PUTs and GETs of no byte and of one, both ways."""
+    operations = 100
+    a, b = ready(*(node(site, side, "lnet-traffic", "--window", "2", "--stay", "--bytes-max", "1", "--count", str(operations), "--to",
+                        nid(other(side))) for side in SIDES))
+    for each in (a, b):
+        has_answered(each, operations, WAIT_S)
+    for each in (a, b):
+        rests(each)
+        have_no_trouble(each)
+        words = last_words(each, abandoned_max=0)
+        assert words["failed"] == 0 and words["delivered"] > 0 and words["served"] > 0, words
 
 
 def main():
