@@ -25,7 +25,7 @@ std::uint32_t bytes_by_lane(const NiPort& port, const Message& message) {
 }  // namespace
 
 void LanePoster::to_lane(PeerPort& peer, Message& message) {
-  PLNET_DEBUG_CHECK(message.has_peer_credit,
+  PLNET_DEBUG_CHECK(static_cast<bool>(message.has_peer_credit),
                     "a message has its peer credit before it goes to a lane");
   const ShardSet& shards = message.ni->shards;
   if (shards[core_.id]) return at_lane(message, &peer);
