@@ -17,6 +17,7 @@
 #include <rte_log.h>
 
 #include "lib/base/check.hpp"
+#include "lib/runtime/host/memory.hpp"
 
 namespace plnet::runtime {
 
@@ -119,10 +120,11 @@ Outcome<std::unique_ptr<Eal>> Eal::start(const EalRequest& request,
     while (!self.first_line.empty() && self.first_line.back() == '\n')
       self.first_line.pop_back();
     const Errc code = number == EALREADY ? Errc::kExists : errc_of_errno(number);
-    return failure(code,
-                   fmt::format("eal: cannot start with `{}`: {}{}", command_line(self.arguments),
-                               rte_strerror(number),
-                               self.first_line.empty() ? "" : "; it said: " + self.first_line));
+    std::string text = fmt::format("eal: cannot start with `{}`: {}{}",
+                                   command_line(self.arguments), rte_strerror(number),
+                                   self.first_line.empty() ? "" : "; it said: " + self.first_line);
+    if (number == ENOMEM) text += "; " + memory_limits_text();
+    return failure(code, std::move(text));
   }
   self.started = true;
   return eal;

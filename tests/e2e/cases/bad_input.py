@@ -81,7 +81,7 @@ def case_flags_of_lnet_router(site):
 def case_flags_of_lnetctl(site):
     for arguments, word in ((["nonsense"], "nonsense"), (["cpt", "nonsense"], "nonsense"), (["cpt", "plan", "--by", "moon"], "moon"),
                             (["cpt", "plan", "--synthetic", "pack:zero"], "pack:zero"), (["cpt", "plan", "--bad"], "bad"),
-                            (["set", "idle"], "idle")):
+                            (["set", "idle"], "VALUE")):
         done = site.lnetctl("--socket", "/nowhere/sock", *arguments)
         assert done.returncode != 0, f"{arguments}: accepted"
         assert word in done.stderr, f"{arguments}: no {word!r} in\n{done.stdout}{done.stderr}"

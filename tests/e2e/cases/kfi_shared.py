@@ -91,7 +91,7 @@ def case_a_second_network_comes_by_hand(site):
     before = works(client, "export", "--backup")
     assert "there already" in fails(client, "net", "add", "--net", "kfi1", "--if", "cxi0")
     assert "it would be process 1, which network kfi1 is" in fails(client, "net", "add", "--net", "kfi257", "--if", "cxi0")
-    assert "made for 2 NIs, expected `nis: 3`" in fails(client, "net", "add", "--net", "kfi2", "--if", "cxi0")
+    assert "has room for 2 NIs, expected `nis: 3`" in fails(client, "net", "add", "--net", "kfi2", "--if", "cxi0")
     twice = KFI_NET.replace("[{interfaces: {0: cxi0}}]", "[{interfaces: {0: cxi0}}, {interfaces: {0: cxi0}}]")
     said = fails(client, "import", site.write("twice.yaml", twice))
     assert "duplicate NI" in said, said

@@ -20,7 +20,7 @@ def case_a_missing_device_is_reported_with_the_next_step(site):
         add_v4(a, b)
         before = works(a, "export", "--backup")
         assert NO_DEVICE in fails(a, "net", "add", "--net", "o2ib", "--if", "eth0")
-        assert "interface nosuch0 is not there" in fails(a, "net", "add", "--net", "o2ib", "--if", "nosuch0")
+        assert "there is no interface nosuch0" in fails(a, "net", "add", "--net", "o2ib", "--if", "nosuch0")
         document = site.write("o2ib.yaml", NET.format(interface="eth0"))
         for how in (["--plan"], []):
             assert NO_DEVICE in fails(a, "import", *how, document)

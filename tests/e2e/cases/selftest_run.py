@@ -209,7 +209,7 @@ def case_a_client_that_cannot_be_paced(site):
         folder = site.path("refused")
         done = runs.call(folder, "--rate", "100")
         assert done.returncode == 2, f"{done.returncode}\n{done.stdout}{done.stderr}"
-        assert f"12345-{hosts.nid('client')} cannot be paced" in done.stderr, done.stderr
+        assert f"the pace of 12345-{hosts.nid('client')} cannot be set" in done.stderr, done.stderr
         other = runs.call(folder, "--rate", "100", "--control", f"{hosts.nid('client')}={nodes[1].socket}")
         assert other.returncode == 2 and "is of another node" in other.stderr, other
         gone = runs.call(folder, "--rate", "100", "--control", f"{hosts.nid('client')}={site.path('gone.sock')}")

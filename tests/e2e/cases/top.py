@@ -104,7 +104,7 @@ def case_a_router_tells_why_it_does_not_forward(site):
         misled = router.json("route", "explain", hosts.nid("client"), "10.99.99.99@tcp")["path"]
         assert not misled["reachable"] and "rejected_not_direct" in misled["why"], misled
         works(router, "access", "add", "--action", "deny", "--for", "forward", "--from", "tcp", "--to", "tcp1")
-        assert explained()["notes"] == ["access rule 0 forbids it: this node drops the message"]
+        assert explained()["why"] == "access rule 0 forbids it: this node drops the message"
         eventually("messages are refused", lambda: counted(router, "lnet_cause", "dropped_access") > 0)
         assert router.json("access", "show")["access"][0]["matched"] >= counted(router, "lnet_cause", "dropped_access") > 0
         works(router, "access", "del", "--all")
