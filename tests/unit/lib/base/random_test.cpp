@@ -133,7 +133,7 @@ TEST(Random, ForksDependOnSeedAndLabelOnly) {
 TEST(RandomDeathTest, EmptyRanges) {
   Random random(1);
   EXPECT_DEATH((void)random.below(0), "the bound is above 0");
-  EXPECT_DEATH((void)random.between(2, 1), "upwards");
+  EXPECT_DEATH((void)random.between(2, 1), "the first value does not exceed the last");
 }
 
 }  // namespace

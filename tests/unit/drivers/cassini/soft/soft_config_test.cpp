@@ -53,7 +53,7 @@ TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
            {"vnis = 0", "line 1: vnis are one to four numbers from 1 to 65535, not 0"},
            {"vnis = 1 2 3 4 5", "line 1: vnis are one to four numbers from 1 to 65535, not 5"},
            {"strict = maybe", "line 1: strict is yes or no, not maybe"},
-           {"join = process\njoin = process", "line 2: join stands here a second time"},
+           {"join = process\njoin = process", "line 2: join is set a second time"},
        }) {
     const auto config = parse_soft_config(text);
     ASSERT_FALSE(config) << text;
