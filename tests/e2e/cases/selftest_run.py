@@ -86,7 +86,8 @@ def case_a_short_plan(site):
         assert len(rows) == 4 and all(float(row["rpc_rate"]) > 0 for row in rows), rows
         page = (pathlib.Path(first) / "report.html").read_text()
         assert page.count("<svg") >= 2 and "http" not in page, page[:300]
-        assert runs.call(second, "--concurrency", "4").returncode == 0
+        done = runs.call(second, "--concurrency", "4")
+        assert done.returncode == 0, f"{done.returncode}\n{done.stdout}{done.stderr}"
         compared = subprocess.run([site.program("lnet-selftest"), "compare", f"{first}/report.json", f"{second}/report.json"],
                                   capture_output=True, text=True, timeout=30)
         assert compared.returncode in (0, 3), compared
