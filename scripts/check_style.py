@@ -39,6 +39,8 @@ BANS = [
      "nothing sleeps; a test that needs a sleep shows a wrong design"),
     (r"\b(TODO|FIXME|XXX|HACK)\b", ["lib", "drivers", "node", "apps", "tests", "bench", "scripts"], ["scripts/check_style.py"],
      "unfinished work belongs in an issue"),
+    (r"^\s*//+ (What|Who|Of|Whoever|Whatever|Nobody)\b", ["lib", "drivers", "node", "apps", "tests", "bench"], [],
+     "comment without a noun as its subject"),
 ]
 STRING_OR_COMMENT = re.compile(r'"(\\.|[^"\\])*"|//.*$|/\*.*?\*/')
 
@@ -60,8 +62,8 @@ def complaints_of(path, text):
     for number, line in enumerate(lines, 1):
         code = STRING_OR_COMMENT.sub('""', line) if path.endswith(CODE) else line
         for pattern, rooms, exempt, why in BANS:
-            is_mark = why.startswith("unfinished")
-            subject = line if is_mark or "include" in pattern else code
+            is_comment = why.startswith(("unfinished", "comment"))
+            subject = line if is_comment or "include" in pattern else code
             if under(path, rooms) and not under(path, exempt) and re.search(pattern, subject):
                 yield f"{path}:{number}: {line.strip()[:80]}: {why}"
 

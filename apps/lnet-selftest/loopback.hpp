@@ -35,7 +35,7 @@ class Loopback {
   Loopback(const Loopback&) = delete;
   Loopback& operator=(const Loopback&) = delete;
 
-  // Of the client and the server; equal if only one is usable.
+  // The CPUs of the client and the server; equal if only one CPU is usable.
   [[nodiscard]] const std::array<unsigned, 2>& cpus() const { return cpus_; }
   // The folder of both control sockets.
   [[nodiscard]] const std::string& folder() const { return folder_; }

@@ -33,7 +33,7 @@ class ConsoleDesk final : public Desk {
   // Finds the plan's nodes with known control sockets. The error: a named socket is unusable, or a
   // client of an open loop cannot be paced.
   [[nodiscard]] Outcome<void> meet(const Plan& plan);
-  // Of the nodes found.
+  // The CPTs of the nodes found.
   [[nodiscard]] const std::vector<NodeCpt>& cpts() const { return cpts_; }
   // NIDs of the nodes found.
   [[nodiscard]] std::vector<std::string> nids() const;

@@ -17,7 +17,7 @@ class Pace {
     took_ns_.record(static_cast<std::uint64_t>((now - begun).count()));
   }
 
-  // Of a shard without operations under way.
+  // The figures of a shard that has no operation under way.
   struct Report {
     Instant first = Instant::max();
     Instant last = Instant::min();

@@ -41,7 +41,7 @@ class Source final : public lnet::EventHandler {
   [[nodiscard]] bool done() const;
   [[nodiscard]] Instant next_deadline() const;
 
-  // Of the answered operations, with times of step().
+  // The pace of the answered operations, in the time of step().
   [[nodiscard]] const Pace& pace() const { return pace_; }
 
   void on_event(const lnet::Event& event) override;

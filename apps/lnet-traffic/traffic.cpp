@@ -111,7 +111,7 @@ node::ResidentNeeds Traffic::needs(unsigned /*shard*/) const {
   return {.descriptors = OnShard::rooms_needed(config_.window)};
 }
 
-// Of the last shard and stop_when_done(), the second one sees the other.
+// The last shard and stop_when_done() may run at the same time; the later one sees the other.
 void Traffic::one_done() {
   if (working_.fetch_sub(1) != 1) return;
   all_done_.store(true);

@@ -49,7 +49,7 @@ struct CommandRow;
 
 // args of the verb; an error is one of usage.
 using BuildArgs = Outcome<nlohmann::json> (*)(const Arguments& arguments, const CommandRow& row);
-// What a success prints on standard output.
+// The text of a success for standard output.
 using PrintResult = std::string (*)(const Json& result);
 // The whole command, for those that are not simply a verb. Returns the exit status.
 using RunCommand = int (*)(const Arguments& arguments, const CommandRow& row, Session& session);

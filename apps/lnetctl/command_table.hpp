@@ -22,7 +22,7 @@ class CommandTable {
 
   // One command to a line.
   [[nodiscard]] std::string list() const;
-  // What `help` prints.
+  // The text of `help`.
   [[nodiscard]] std::string overview() const;
   [[nodiscard]] static std::string help_of(const runtime::VerbRow& verb);
   // A completion script for bash, made from the table.

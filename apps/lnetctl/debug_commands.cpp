@@ -50,7 +50,7 @@ int run_debug_peer(const Arguments& arguments, const CommandRow& row, Session& s
   return refuse(Errc::kNotFound, "debug peer: no peer " + name);
 }
 
-// What a list of NID ranges means, and whether it means this NID. Needs no node.
+// Expands a list of NID ranges and says whether it contains this NID. Needs no node.
 int run_debug_nidlist(const Arguments& arguments, const CommandRow& row, Session& session) {
   const std::string& list = arguments.positional[0];
   const auto refuse = [&](const Error& error) {

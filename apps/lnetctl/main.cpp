@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   session.look_up = plnet::apps::look_up_host;
   session.pause = [](std::chrono::seconds time) { std::this_thread::sleep_for(time); };
   const int status = plnet::apps::run_lnetctl(words, session, ::isatty(STDIN_FILENO) == 1);
-  // What did not get out (a full disk) must not look like success.
+  // Lost output (a full disk) must not look like success.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
   const int number = errno != 0 ? errno : EIO;
   std::fprintf(stderr, "lnetctl: cannot write to standard output: %s\n",

@@ -13,8 +13,8 @@ namespace {
 
 using namespace nlohmann::literals;
 
-// What the node may take for pings, and some seconds: so many are asked at a time, and there are
-// limits to the timeout of each and to a burst. One word may name as many as the node takes.
+// The longest time of a burst of pings at the node, and some seconds: the number of pings and the
+// timeout of each have limits. One argument may name as many NIDs as a burst has.
 Duration patience_of_ping(const Arguments& arguments) {
   constexpr Duration kMore = std::chrono::seconds(15);
   constexpr std::size_t kAskedAtOnce = 16;

@@ -80,7 +80,7 @@ Request request_from(const Arguments& arguments) {
   if (!shards) return refuse(shards.error());
   if (arguments.has("shards-per-cpt")) request.shards_per_cpt = *shards;
   if (arguments.has("pattern")) request.pattern = arguments.text("pattern");
-  // What is given says how, as the kernel's options do.
+  // A given option decides the way of planning, like the kernel's options.
   if (arguments.has("npartitions")) request.by = CptPlanRequest::By::kPartitions;
   if (arguments.has("pattern")) request.by = CptPlanRequest::By::kPattern;
   if (arguments.has("by")) {

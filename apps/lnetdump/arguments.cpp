@@ -142,7 +142,7 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
       ->delimiter(',');
 }
 
-// Of several --filter one has to match; the words of the command line must match as well.
+// At least one --filter must match; the words of the command line must match as well.
 Outcome<void> take_filter(const Texts& texts, Arguments& arguments) {
   std::string any;
   for (const std::string& filter : texts.filters) {

@@ -46,7 +46,7 @@ class MemifPair {
   MemifPair(const MemifPair&) = delete;
   MemifPair& operator=(const MemifPair&) = delete;
 
-  // Of the frames that either side receives.
+  // The share of frames that each side loses on receive.
   void set_loss(double share) {
     ask(KfiAsk::kSpoil, static_cast<std::uint32_t>(share * 1e6));
     (void)until([this] { return ended_ == begun_; });

@@ -33,7 +33,7 @@ class SoftFabric {
     const unsigned done = fabric_.step(++steps_);
     if (done > 0) busy_ += clock_.cycles() - before;
   }
-  // Of steps with work.
+  // The CPU time of steps with work.
   [[nodiscard]] double busy_seconds() const {
     return static_cast<double>(busy_) / clock_.cycles_per_second();
   }

@@ -47,7 +47,7 @@ double slab_bytes(std::string_view cache) {
   return 0;
 }
 
-// Of sockets at both ends, and of the readiness set at ours.
+// Kernel memory of the sockets at both ends, and of the readiness set at this end.
 struct KernelBytes {
   double sockets = slab_bytes("TCP") + slab_bytes("sock_inode_cache") + slab_bytes("filp");
   double watched = slab_bytes("eventpoll_epi") + slab_bytes("eventpoll_pwq");

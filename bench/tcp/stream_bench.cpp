@@ -25,7 +25,7 @@ constexpr std::uint32_t kBulkBytes = std::uint32_t{1} << 20U;
 constexpr std::uint64_t kBulkAhead = 4;  // PUTs under way
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
-// Of all threads of this process.
+// The CPU time of all threads of this process.
 double cpu_seconds() {
   timespec spent{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);

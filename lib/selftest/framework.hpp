@@ -70,7 +70,7 @@ class Framework final : RequestHandler, TestEvents {
   [[nodiscard]] bool closed() const;
   unsigned poll(Instant now);
   [[nodiscard]] bool has_work() const;
-  // Of paced requests and of consoles' requests.
+  // The next deadline of paced requests and of consoles' requests.
   [[nodiscard]] Instant next_deadline() const {
     return std::min(client_.next_deadline(), responder_.next_deadline());
   }

@@ -62,7 +62,7 @@ struct BulkParametersV1 {
     fields(self.operation, self.check, self.length, self.offset);
   }
 };
-// Of an unknown service: as received.
+// Parameters of an unknown service, as received.
 using RawParameters = std::array<std::byte, kParameterBytes>;
 using TestParameters =
     std::variant<RawParameters, PingParameters, BulkParametersV0, BulkParametersV1>;

@@ -11,7 +11,7 @@
 
 namespace plnet::node {
 
-// Of a node that is up. kNetworkDown: no such network.
+// Reports about a node that is up. kNetworkDown: no such network.
 void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId> only,
                  lnet::Reply<std::vector<lnet::NetReport>> reply);
 // kNotFound: no peer has this NID.

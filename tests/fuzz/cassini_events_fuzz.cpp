@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever is in an event queue's memory: the reader ends, stays inside, and gives back what it
-// has read.
+// Arbitrary bytes in the memory of an event queue: the reader ends, stays inside, and gives back
+// the entries that it has read.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -102,7 +102,7 @@ class World {
   }
   void check() {
     wire_.full = false;
-    // Nobody answers any more: all that is under way ends by itself.
+    // No answer comes any more: all commands under way end by themselves.
     for (unsigned i = 0; under_way_ > 0 && i < kStepsMax; ++i)
       run(std::max(now_ns_ + 1, std::min(port_.next_due(), now_ns_ + 4'000'000'000)));
     PLNET_CHECK(under_way_ == 0, "every command ends");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a stranger may send as a bulk request: whatever is understood encodes to the same bytes,
+// A bulk request from an unknown sender: an accepted one encodes to the same bytes,
 // nothing is read past the end, and a checksum is right or refused.
 #include "tests/fuzz/kfilnd_message.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every text parser of lib/lnet/names. The first byte chooses the parser, the rest is the text.
-// What parses must survive its own text; what does not must say where.
+// A parsed value must survive its own text; an error must name its place.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

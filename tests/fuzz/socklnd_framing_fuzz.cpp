@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an established peer may send: read whole and cut at random places the result is the same.
+// Bytes from an established peer: read whole or cut at random places, the result is the same.
 // First byte: protocol and byte order; second: how it is cut.
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a stranger may send to an acceptor: the first byte says how the stream is cut, the rest is
-// read as a request and a HELLO. Cuts change nothing, nothing is read past its end, and what was
-// understood encodes to the same bytes.
+// Bytes from an unknown peer to an acceptor: the first byte says how the stream is cut, the rest is
+// read as a request and a HELLO. Cuts change nothing, nothing is read past its end, and accepted
+// messages encode to the same bytes.
 #include <algorithm>
 #include <array>
 #include <cstddef>

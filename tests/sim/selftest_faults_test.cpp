@@ -194,7 +194,7 @@ class BadDay {
     // The session's timeout, and the timeout of its last requests.
     EXPECT_TRUE(site_.run_until(is_idle, seconds(kSessionTimeoutS + 120)));
   }
-  // Whatever happened before, a new session has all nodes, and no errors.
+  // A new session after any history has all nodes, and no errors.
   void expect_a_good_day() {
     site_.run_for(seconds(60));  // LNet detects which nodes are well again
     SelftestSession session(site_);

@@ -94,7 +94,7 @@ class SelftestReplayTest : public testing::TestWithParam<std::uint64_t> {
     console_->put({.nid = SelftestSite::nid_of(0)}, put.portal, put.match_bits, item.payload());
     lcore_->ring();
   }
-  // Of several requests under way any may be answered first.
+  // Requests under way may be answered in any order.
   void expect(const WireItem& kernel) {
     const Bytes theirs = payload_of(kernel);
     const auto same_kind = [&] {

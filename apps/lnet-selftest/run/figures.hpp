@@ -47,7 +47,7 @@ class GroupGrowth {
   void add(const selftest::TransactionResult& before, const selftest::TransactionResult& after);
   // As in `lst stat`: by each node's own time.
   [[nodiscard]] GroupFigures figures() const;
-  // Of the node with the longest time.
+  // The longest time of all nodes.
   [[nodiscard]] double seconds() const;
 
  private:
@@ -74,7 +74,7 @@ struct Errors {
 void add_errors(const selftest::TransactionResult& before, const selftest::TransactionResult& after,
                 Errors& errors);
 
-// Of RPCs whose client reports them.
+// Latencies of the RPCs whose client reports them.
 using Latency = lst::LatencyFigures;
 
 struct NodeLatency {

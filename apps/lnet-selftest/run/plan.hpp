@@ -45,7 +45,7 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-// Of a search for the highest rate.
+// The percentile that limits a search for the highest rate.
 enum class Percentile : std::uint8_t { kP50, kP90, kP99, kP999 };
 inline constexpr std::array<std::pair<std::string_view, Percentile>, 4> kPercentiles{
     {{"p50", Percentile::kP50},

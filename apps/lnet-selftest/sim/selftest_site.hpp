@@ -43,7 +43,7 @@ class SelftestSite {
   [[nodiscard]] drivers::EventLoop& loop() { return loop_; }
   [[nodiscard]] drivers::SimNetwork& network() { return network_; }
   [[nodiscard]] drivers::SimStreamFabric& streams() { return streams_; }
-  // Of all clients.
+  // The figures of all clients together.
   [[nodiscard]] const selftest::TestLatency& latency() const { return latency_; }
   [[nodiscard]] const selftest::PaceStatistics& paced() const { return paced_; }
 

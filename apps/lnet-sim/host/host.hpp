@@ -204,7 +204,7 @@ class Host final : lnet::LndMaker {
   std::vector<std::unique_ptr<Tap>> taps_;
   std::array<std::unique_ptr<NodeNet>, kNetKinds.size()> nets_;  // indexed by kind; null: none
 
-  // Of earlier incarnations.
+  // Counts of earlier incarnations.
   Counters<lnet::LnetCauses> causes_;
   std::uint64_t other_nid_ = 0;
   std::uint64_t connections_lost_ = 0;

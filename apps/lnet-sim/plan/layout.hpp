@@ -48,7 +48,7 @@ class Layout {
   [[nodiscard]] bool are_neighbours(std::uint32_t a, std::uint32_t b) const;
   // Interfaces of other nodes that it may ever know.
   [[nodiscard]] std::size_t peer_nis(std::uint32_t node) const;
-  // Of those, the ones on this network.
+  // The peer NIs on this network.
   [[nodiscard]] std::size_t peer_nis(std::uint32_t node, unsigned net) const;
 
  private:

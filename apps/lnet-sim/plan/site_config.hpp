@@ -37,7 +37,7 @@ struct TrafficPlan {
   unsigned abandon_percent = 3;    // of all: the initiator unlinks its own descriptor
   unsigned loopback_percent = 2;
   unsigned partners = 0;  // nodes that a node talks to; 0: all
-  // Of released slots: filled with poison, to detect later writes.
+  // The share of released slots that is filled with poison, to detect later writes.
   unsigned poison_percent = 100;
   bool scattered = true;  // descriptors of several fragments
 };
@@ -63,8 +63,8 @@ struct FaultPlan {
   unsigned flaps = 0;         // times that an interface of a router goes down and up again
   unsigned slow = 0;          // pairs with a slow path for a while
   unsigned drains = 0;        // of a router, if there is another; then it is restarted or continues
-  // Of these, drains with a fault soon after their begin: partition, one-way partition, or a slow
-  // path to a neighbour, in rotation.
+  // The drains with a fault soon after their begin: partition, one-way partition, or a slow path
+  // to a neighbour, in rotation.
   unsigned drains_in_trouble = 0;
   std::vector<EpisodePlan> episodes{};
   // Duration of each fault: from `outage` to `outage_max`, if that is longer.

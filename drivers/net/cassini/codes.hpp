@@ -15,14 +15,14 @@ enum class CommandType : std::uint8_t { kIdc, kDma, kCounter, kQueue };
 enum class SizeCode : std::uint8_t { k32, k64, k128, k256 };
 
 namespace opcode {
-// Of IDC and DMA commands.
+// Operations of IDC and DMA commands.
 inline constexpr unsigned kNoop = 0, kPut = 1, kGet = 2, kRendezvousPut = 3, kAtomic = 4,
                           kFetchingAtomic = 5, kEthernet = 6, kSmallMessage = 7, kNomatchPut = 8,
                           kNomatchGet = 9, kCState = 10, kClose = 11, kClear = 12, kReduction = 13;
-// Of counter commands.
+// Operations of counter commands.
 inline constexpr unsigned kCtNoop = 0, kCtSet = 1, kCtGet = 2, kCtInc = 3, kCtCancel = 4,
                           kCtTrigDma = 5, kCtTrigSet = 6, kCtTrigInc = 7, kCtTrigEvent = 8;
-// Of queue commands: on a transmit queue, then on a target queue.
+// Operations of queue commands: on a transmit queue, then on a target queue.
 inline constexpr unsigned kCqNoop = 0, kFence = 1, kLcid = 2;
 inline constexpr unsigned kAppend = 8, kSearch = 9, kSearchAndDelete = 10, kUnlink = 11,
                           kSetState = 12;

@@ -39,8 +39,8 @@ struct ListEntry {
   std::uint32_t block = BlockPool::kNone;  // of the bounce pool
   std::uint64_t iova = 0;
   std::uint64_t cookie = 0;
-  // Of a multi-receive buffer: events come in any order, so it is finished when the reported bytes
-  // reach the end of the message that unlinked it.
+  // Bytes of a multi-receive buffer. Events come in any order, so the buffer is finished when the
+  // reported bytes reach the end of the message that unlinked it.
   std::uint64_t told = 0;
   std::uint64_t total = 0;
   Instant due{};

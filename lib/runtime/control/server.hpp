@@ -23,7 +23,7 @@ struct ServerOptions {
   SocketOptions socket;
   AccessRule access;
   unsigned clients_max = 16;  // a few people, a few scripts
-  // Of those, reserved for clients that may change something, so that readers never keep an
+  // Places reserved for clients that may change something, so that readers never keep an
   // administrator out.
   unsigned reserved = 4;
   std::function<void()> out_of_descriptors{};  // called each time that no descriptor is left for a

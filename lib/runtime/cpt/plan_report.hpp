@@ -11,7 +11,7 @@
 
 namespace plnet::runtime {
 
-// What `lnetctl cpt plan` and `cpt show` print:
+// The document of `lnetctl cpt plan` and `cpt show`:
 //   by, reason, machine {name, cpus, cores, packages, numa nodes, distances: measured|assumed,
 //   adapters [{name, kind: network|rdma, numa node, near cpt}]},
 //   cpts [{cpt, memory node, shards [{shard, cpu, core, smt, package, l3, numa node, and what

@@ -104,7 +104,7 @@ class Router final : public Pollable {
   }
 
   [[nodiscard]] lnet::ShardCore& core() { return node_->shard(0).core(); }
-  // Of the clients' network.
+  // The LND of the clients' network.
   [[nodiscard]] const KfiLnd& lnd() const { return *sides_[0].lnd; }
 
   unsigned poll(Instant now) override {

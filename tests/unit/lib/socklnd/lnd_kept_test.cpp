@@ -304,7 +304,7 @@ TEST_F(KeptRelay, FollowingBytesWaitInTheSocket) {
   expect_goes_on();
 }
 
-// Of those in one turn the first is relayed, and the others follow it directly.
+// The first message of a turn is relayed, and the others follow it directly.
 TEST_F(KeptRelay, TheFirstOfSeveral) {
   const auto other = arrive(*near, ConnectionType::kControl);
   from = arrive(*near, ConnectionType::kBulkIn);

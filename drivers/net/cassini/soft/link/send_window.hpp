@@ -113,7 +113,7 @@ class SendWindow {
   std::uint64_t silent_since_ns_ = 0;  // the last progress, or the first send after an idle time
   std::uint64_t look_at_ns_ = kNever;  // the time at which the next may turn out to be lost
   unsigned timeouts_in_a_row_ = 0;
-  // Of the packet sent last among the arrived ones.
+  // The packet that was sent last among those that have arrived.
   std::uint64_t newest_sent_ns_ = 0;
   Sequence newest_ = 0;
   // Tolerance of reordering, in quarters of a round trip: grows after a needless retransmission,

@@ -329,8 +329,8 @@ TEST_F(GatewayChecksTest, EachChangeIsReported) {
   EXPECT_TRUE(node_.coordinator.gateway_checks().pop_news().empty());
 }
 
-// Whatever the gateway does, routes show its true state within one interval, one timeout and the
-// additional replies after flapping.
+// Routes show the true state of any gateway within one interval, one timeout and the additional
+// replies after flapping.
 TEST_F(GatewayChecksTest, RoutesAreTheTruthWithinTheirInterval) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     FakeNetwork network(seed);

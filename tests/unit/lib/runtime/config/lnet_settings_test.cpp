@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What LNet's own keys of a document mean: net, route, peer, ….
+// The meaning of LNet's own keys of a document: net, route, peer, ….
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
