@@ -53,6 +53,9 @@ std::string footer() {
     text += fmt::format("  %{:3} {}\n", code.code, code.help);
   text += "\nAssertions: " + trace::Assertion::names() +
           "\n"
+          "\nCommands of their own:\n"
+          "  lnetdump analyze FILE...  summarises large captures on all CPUs\n"
+          "  lnetdump diff A B         compares what two runs of a command have sent (--record)\n"
           "\nExamples:\n"
           "  lnetdump src 10.0.0.0/24@tcp and portal OST_IO\n"
           "  lnetdump --ssh oss7 -w oss7.pcapng\n"
