@@ -33,10 +33,9 @@ class FaultGate {
   FaultGate(const std::atomic<const FaultView*>& view, Counters<LnetCauses>& causes,
             std::size_t parcels);
 
-  // Hot. Null: there are no rules.
+  // Hot. Null: there are no rules. The coordinator may remove the last rule at any moment, so each
+  // call below looks again.
   [[nodiscard]] const FaultView* rules() const { return view_.load(std::memory_order_acquire); }
-
-  // The calls below need rules() != nullptr.
 
   // The cause of a drop, if a rule drops a message that arrives.
   [[nodiscard]] std::optional<Cause> drops(const MessageHeader& header, const Nid& local,

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fault rules on the message path: affected messages end as the rule says and are counted; delayed
 // messages continue when their time has come or when their rule is gone.
+#include <atomic>
+
 #include <gtest/gtest.h>
 
+#include "lib/lnet/move/fault_gate.hpp"
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
 namespace plnet::lnet::faults_test {
@@ -248,6 +251,21 @@ TEST(FaultRulesInNumbers, HoldSoManyAndNoMore) {
   }
   rig.port().on_received({5000, 1}, {}, Health::kOk);
   rig.expect_conserved();
+}
+
+// The coordinator may remove the last rule after a shard has seen it.
+TEST(FaultGateTest, NoMessageIsHeldBackWhenTheLastRuleHasJustGone) {
+  const std::atomic<const FaultView*> none{nullptr};
+  Counters<LnetCauses> causes;
+  FaultGate gate(none, causes, 4);
+  MessageHeader header;
+  Message message;
+  Receive receive;
+  EXPECT_FALSE(gate.drops(header, Nid{}, Instant{}));
+  EXPECT_FALSE(gate.delays(message, Instant{}));
+  EXPECT_FALSE(gate.delays(receive, Instant{}));
+  EXPECT_FALSE(gate.fails(message, Instant{}));
+  EXPECT_TRUE(gate.empty());
 }
 
 }  // namespace
