@@ -163,6 +163,13 @@ void Connections::leave_open(Connection& connection, Errc cause) {
   peer.satisfied = false;
   peer.notice_lost = !peer.elsewhere;
   peer.notice_silent = peer.notice_lost && cause == Errc::kTimedOut;
+  if (peer.notice_lost) {
+    // A backoff until now was that of one more connection beside others. With none left the next
+    // message tries at once, and if that fails, the cause is reported. An attempt that ends in the
+    // same turn sets its own backoff afterwards.
+    peer.interval = {};
+    peer.retry_at = Instant::min();
+  }
   peers_.serve_soon(peer);
   if (peer.attempt == nullptr || peer.attempt->state == State::kDialing) peer.forget_identity();
   // An attempt that has just made them end is repeated even if no message waits.

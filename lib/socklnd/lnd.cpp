@@ -288,10 +288,6 @@ void SockLnd::tell_core(Peer& peer, Instant now) {
   lnet::LndUpcalls& core = environment_.core;
   if (std::exchange(peer.notice_lost, false)) {
     peer.was_alive = false;
-    // A backoff until now was that of one more connection beside others. With none left the next
-    // message tries at once, and if that fails, the cause is reported.
-    peer.interval = {};
-    peer.retry_at = Instant::min();
     core.on_peer(peer.id.nid, PeerNotice::kLost, now);
     if (peer.notice_silent) core.on_unreachable(peer.id.nid, Errc::kTimedOut);
   }
