@@ -91,7 +91,7 @@ TEST_F(SettingsFilesTest, ErrorsAtStartAreReportedWithTheirPlace) {
   const std::string tcp =
       refused("net: [{net type: tcp, local NI(s): [{interfaces: {0: nosuch0}}]}]");
   EXPECT_EQ(tcp.substr(0, 18), "plnet-config:1:37:") << tcp;
-  EXPECT_NE(tcp.find("interface nosuch0 is not there"), std::string::npos) << tcp;
+  EXPECT_NE(tcp.find("there is no interface nosuch0"), std::string::npos) << tcp;
   EXPECT_NE(refused("net: [{net type: kfi, local NI(s): [{interfaces: {0: cxi7}}]}]")
                 .find("interface cxi7 is not among those of `plnet: kfi: interfaces`"),
             std::string::npos);
