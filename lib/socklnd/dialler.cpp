@@ -68,7 +68,14 @@ void Dialler::settle(Peer& peer, Instant now) {
   peer.satisfied = true;
 }
 
+// A reset of an attempt that began beside open connections, and that ends with them, tells no more
+// than that the peer was lost. The next message tries at once; the end of that attempt has a cause.
 void Dialler::on_attempt_failed(Peer& peer, Errc cause, Instant now) {
+  if (cause == Errc::kReset && peer.attempt_beside && peer.open_count() == 0) {
+    peer.attempt_beside = false;
+    peer.initiated = !peer.waiting.empty();
+    return;
+  }
   peer.interval = reconnect_after(environment_.config.tunables, peer.interval);
   peer.retry_at = now + peer.interval;
   interface_.suspect();
@@ -101,6 +108,7 @@ bool Dialler::may_dial(Peer& peer, Instant now) const {
 
 void Dialler::begin_attempt(Peer& peer, ConnectionType type) {
   PLNET_CHECK(peer.attempt == nullptr, "a peer has one attempt at a time");
+  peer.attempt_beside = peer.open_count() > 0;
   if (lanes_.dial(peer, type)) return;
   const Protocol protocol = peer.protocol.value_or(environment_.usual_protocol(peer));
   const auto connection = dial(peer, type, protocol);

@@ -77,6 +77,7 @@ struct Peer : ListNode<> {
   std::uint64_t last_incarnation = 0;  // kept after the last connection, to detect a restart
 
   Connection* attempt = nullptr;  // one at a time
+  bool attempt_beside = false;    // other connections were open when the last attempt began
   Outcome outcome = Outcome::kNone;
   Errc failure = Errc::kClosed;
   unsigned refusals = 0;  // since one was accepted

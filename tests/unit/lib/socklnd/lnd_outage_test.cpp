@@ -129,6 +129,30 @@ TEST(SocklndOutage, ABackoffOfOneMoreConnectionEndsWithTheLastOfTheOthers) {
   EXPECT_EQ(node.core->troubles(), std::vector{Errc::kRefused});
 }
 
+// The same, but the attempt ends with the last connection or after it.
+TEST(SocklndOutage, AnAttemptThatIsResetAsTheLastConnectionEndsLeavesNoBackoff) {
+  for (const bool same_turn : {true, false}) {
+    PatientLnd node(100, {});
+    node.core->put(node.peer, 10, false);
+    node.turn();
+    node.driver.connected(0);
+    (void)node.driver.say(0, node.reply(ConnectionType::kControl));
+    node.turn();
+    ASSERT_EQ(node.driver.connects, 2U);
+    node.driver.connected(1);
+    node.driver.end(0, Errc::kClosed);
+    if (!same_turn) node.turn();
+    node.driver.end(1, Errc::kReset);
+    node.turn();
+    EXPECT_TRUE(node.core->troubles().empty()) << "a reset has told no cause";
+    node.driver.refuse_connect = Errc::kRefused;
+    node.core->put(node.peer, 10, false);
+    node.turn();
+    EXPECT_EQ(node.driver.connects, 3U);
+    EXPECT_EQ(node.core->troubles(), std::vector{Errc::kRefused});
+  }
+}
+
 TEST(SocklndSilence, APeerWithoutTcpAnswersIsDetectedSoon) {
   PatientLnd node(100, kShort);
   const std::uint32_t stream = fill(node);
