@@ -101,7 +101,10 @@ Outcome<std::unique_ptr<Machine>> Machine::take(MachinePlan plan, const runtime:
   auto claimed = machine->claims_->claim_all(cpus, claim_for(machine->idle()));
   if (!claimed) return std::unexpected(claimed.error());
   // Instances that start together take turns: each counts the hugepages left by earlier ones.
-  const runtime::StartTurn turn(options.lock_directory, kTurnPatience);
+  // Hugepages belong to the machine, so the folder of the CPU claims does not matter.
+  const std::string turns = runtime::usual_claim_directory();
+  runtime::make_claim_directory(turns);
+  const runtime::StartTurn turn(turns, kTurnPatience);
   machine->plan_.facts.hugepages = runtime::read_host_facts().hugepages;
   if (auto started = machine->start_eal(options); !started) {
     return std::unexpected(started.error());
