@@ -35,7 +35,9 @@ def perftest_mibps(guests):
 
 
 def selftest_mibps(site, number, test):
-    nodes = ready(*(test_node(site, side, name=f"{side}-{test}-{number}", idle="yield") for side in "ab"))
+    """Nodes sleep when idle: the emulated CPUs and adapters of both guests share the CPUs of this machine, and a node that
+    polls without work takes them from the adapter of the other guest. The server of ib_write_bw sleeps, too."""
+    nodes = ready(*(test_node(site, side, name=f"{side}-{test}-{number}", idle="sleep") for side in "ab"))
     report = measured(nodes[0], nid("a"), nid("b"), f"report-{test}-{number}", "--test", test, "--size", "1M", "--concurrency", str(CONCURRENCY),
                       "--check", "none", "--warmup", "1", "--duration", str(SECONDS), "--repeats", "1")
     for node in nodes:
