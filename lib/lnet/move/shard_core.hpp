@@ -119,14 +119,16 @@ struct ShardCore {
 
   Pool<Message> messages;
   Pool<Receive> receives;
+  // A single shard sends no notes.
+  Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
   PeerPorts peers;
   TimerWheel timers;
   PathSequences sequences;
   std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
   // Messages of this shard that have a path through the NI and have not ended.
   std::array<std::uint32_t, kNisMax + 1> ni_users{};
-  std::uint32_t hops_lost_seen =
-      0;  // the value of NodeShared::hops_lost up to which this shard has acted
+  // The value of NodeShared::hops_lost up to which this shard has acted.
+  std::uint32_t hops_lost_seen = 0;
   Relaxed<std::uint32_t> routed_held;  // forwarded messages on this shard; a drain waits for 0
   // Parcels from this shard to itself: its next step does them.
   IntrusiveList<Parcel> inbox;
@@ -141,11 +143,11 @@ struct ShardCore {
   const std::unique_ptr<PeerComplaints> complaints = std::make_unique<PeerComplaints>();
   const std::unique_ptr<ReachBook> reach = std::make_unique<ReachBook>();
   const std::unique_ptr<RefusalBook> refusals = std::make_unique<RefusalBook>();
-  Waits waits{now, tap_slot};
   Outbox outbox;                           // to other shards
   PeerLink loopback{.nid = kLoopbackNid};  // the only link that is no LndLink
 
-  // The next five begin cache lines of their own.
+  // The next six begin cache lines of their own.
+  Waits waits{now, tap_slot};
   MatchTable match;
   Counters<LnetStatistics> statistics;
   Counters<LnetCauses> causes;
@@ -156,8 +158,6 @@ struct ShardCore {
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   ReceiveShares shares{{receives, inbox, causes, waits, now, sweep_wanted}};
   LookedAhead looked_ahead;
-  // A single shard sends no notes.
-  Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
   Forwarder forwarder{*this};
 
   static constexpr Nid kLoopbackNid = Nid::of(NetType::kLoopback, 0, 0);
