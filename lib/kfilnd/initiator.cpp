@@ -66,7 +66,7 @@ bool Initiator::choose_kind(Transaction& one) {
 void Initiator::start(Transaction& one) {
   PLNET_CHECK(one.transmit != nullptr && one.transmit->next_hop != nullptr && one.peer == nullptr,
               "a message starts once, towards its next hop");
-  lnet::Transmit& transmit = *one.transmit;
+  const lnet::Transmit& transmit = *one.transmit;
   const Instant now = environment_.now;
   one.begun = one.entered = now;
   one.deadline = std::min(now + environment_.timeout, transmit.deadline);

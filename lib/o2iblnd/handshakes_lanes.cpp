@@ -75,7 +75,7 @@ bool Handshakes::accept_away(QueuePairId request, Peer& peer, const Message& mes
 }
 
 void Handshakes::on_lane_note(const LaneNote& note) {
-  Lane& lane = *note.lane;
+  const Lane& lane = *note.lane;
   Connection& connection = *connections_.at(lane.at_home);
   switch (note.word) {
     case LaneWord::kEstablished:

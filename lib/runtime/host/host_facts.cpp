@@ -98,7 +98,7 @@ void read_process(const std::string& root, HostFacts& facts) {
     constexpr std::string_view kAddresses = "Max address space";
     std::string_view text = *limits;
     while (!text.empty()) {
-      std::string_view line = take(text, '\n');
+      const std::string_view line = take(text, '\n');
       if (line.starts_with(kLocked)) facts.locked_memory_max = soft_limit(line, kLocked);
       if (!line.starts_with(kAddresses)) continue;
       const auto most = soft_limit(line, kAddresses);

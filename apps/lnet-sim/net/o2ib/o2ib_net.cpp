@@ -135,11 +135,10 @@ void O2ibNet::turn_down_all() {
 }
 
 bool O2ibNet::idle() {
-  for (ShardId shard = 0; shard < setup_.lcores.size(); ++shard) {
-    const o2iblnd::LaneEnd* const end = lanes_.end(shard);
-    if (end != nullptr && !end->empty()) return false;
-  }
-  return true;
+  return std::ranges::none_of(ports_, [this](const auto& port) {
+    const o2iblnd::LaneEnd* const end = lanes_.end(port->shard());
+    return end != nullptr && !end->empty();
+  });
 }
 
 void O2ibNet::close() {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -70,8 +71,9 @@ struct Area {
 std::optional<Area> area_of(std::string_view line) {
   constexpr int kHexadecimal = 16;
   Area area;
-  const char* const last = line.data() + line.size();
-  const auto first = std::from_chars(line.data(), last, area.begin, kHexadecimal);
+  const char* const begin = std::to_address(line.begin());
+  const char* const last = std::to_address(line.end());
+  const auto first = std::from_chars(begin, last, area.begin, kHexadecimal);
   if (first.ec != std::errc() || first.ptr == last || *first.ptr != '-') return std::nullopt;
   const auto second = std::from_chars(first.ptr + 1, last, area.end, kHexadecimal);
   if (second.ec != std::errc() || last - second.ptr < 3 || *second.ptr != ' ') return std::nullopt;
