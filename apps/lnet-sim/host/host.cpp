@@ -195,6 +195,7 @@ void Host::start() {
 void Host::make_nets() {
   const SiteConfig& config = world_.config;
   const NodeNetSetup setup{.wires = world_.wires,
+                           .watch = *this,
                            .host = id_,
                            .node = number_,
                            .lcores = lcores_,
@@ -234,6 +235,11 @@ std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
       port, Tap::Books{world_.wire, life_, relays_, world_.drains, world_.trails, world_.loop},
       Tap::Place{number_, shard, cookie_, found->number > 0, net.receives_usual(*found)}));
   return std::make_unique<TappedLnd>(net.make_lnd(*found, port.ni(), tap, shard), tap);
+}
+
+// At its end a node closes its connections itself, which explains no loss.
+void Host::on_connection_over(const Nid& peer) {
+  if (!retired_) world_.trails.disconnected(number_, Layout::node_of(peer), world_.loop.now());
 }
 
 // As in a poller: a shard without work may sleep long, and delays no other meanwhile.

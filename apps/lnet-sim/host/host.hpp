@@ -46,7 +46,7 @@ struct World {
   unsigned troubles = 0;  // moved cables and present storms
 };
 
-class Host final : lnet::LndMaker {
+class Host final : lnet::LndMaker, ConnectionWatch {
  public:
   enum class State : std::uint8_t { kOff, kUp, kDying };
   static constexpr std::int32_t kPeerCredits = 8;
@@ -152,6 +152,7 @@ class Host final : lnet::LndMaker {
     const unsigned shard_;
   };
   [[nodiscard]] std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override;
+  void on_connection_over(const lnet::Nid& peer) override;
   void make_interfaces();
   void add_interfaces();
   void make_nets();

@@ -94,6 +94,22 @@ void Trails::parted(std::uint32_t a, std::uint32_t b, Instant now) {
   if (b < parted_.size()) parted_[b] = now;
 }
 
+void Trails::disconnected(std::uint32_t a, std::uint32_t b, Instant now) {
+  const std::uint64_t key = key_of(a, b);
+  const auto found = std::ranges::lower_bound(pairs_, key, {}, &Pair::nodes);
+  if (found == pairs_.end() || found->nodes != key) {
+    pairs_.insert(found, {key, now});
+  } else {
+    found->disconnected = now;
+  }
+}
+
+Instant Trails::last_disconnected(std::uint32_t a, std::uint32_t b) const {
+  const std::uint64_t key = key_of(a, b);
+  const auto found = std::ranges::lower_bound(pairs_, key, {}, &Pair::nodes);
+  return found == pairs_.end() || found->nodes != key ? kNever : found->disconnected;
+}
+
 void Trails::lost_power(std::uint32_t node, Instant now) {
   parted_[node] = now;
   off_[node] = true;
@@ -116,8 +132,9 @@ void Trails::failed(const Operation& operation) {
 bool Trails::is_explained(const Operation& operation) const {
   const Trail& trail = operation.trail;
   if (trail.exposed || trail.state == Trail::State::kEnded) return true;
-  return trail.state == Trail::State::kSent &&
-         std::max(parted_[trail.node], parted_[trail.hop]) >= trail.sent_at;
+  if (trail.state != Trail::State::kSent) return false;
+  const Instant separated = std::max(parted_[trail.node], parted_[trail.hop]);
+  return std::max(separated, last_disconnected(trail.node, trail.hop)) >= trail.sent_at;
 }
 
 std::string Trails::without_cause(std::span<const std::uint64_t> forward_failed) {

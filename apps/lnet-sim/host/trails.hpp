@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The last known place of each operation's message, in both directions: a loss must have a cause at
 // that place. A message ends with a counter at some node, or in a node that lost power, or between
-// two nodes of which one has lost a connection since.
+// two nodes of which one has lost a peer since, or that have lost a connection to each other.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -29,7 +31,9 @@ class Trails {
         parted_(nodes, kNever),
         off_(nodes),
         back_(nodes, kNever),
-        relays_failed_(nodes) {}
+        relays_failed_(nodes) {
+    pairs_.reserve(kPairsUsual);
+  }
 
   // A node begins an incarnation; cookies are assigned in sequence.
   void began(Host& host, Instant now);
@@ -45,8 +49,11 @@ class Trails {
   // The message ended here, with a counted cause.
   void ended(std::uint64_t id, std::uint32_t node);
 
-  // A connection between the two has ended, or all of them.
+  // The two nodes have lost each other as peers.
   void parted(std::uint32_t a, std::uint32_t b, Instant now);
+  // One of several connections between the two has ended, with all its messages: those sent until
+  // now may be lost. Other messages of the two nodes are not affected.
+  void disconnected(std::uint32_t a, std::uint32_t b, Instant now);
   // Messages at the node, or under way to it, may be lost.
   void lost_power(std::uint32_t node, Instant now);
 
@@ -64,6 +71,16 @@ class Trails {
 
  private:
   static constexpr Instant kNever = Instant::min();
+  static constexpr std::size_t kPairsUsual = 1024;
+
+  struct Pair {
+    std::uint64_t nodes = 0;  // the smaller number in the high half
+    Instant disconnected;     // the last time
+  };
+  [[nodiscard]] static std::uint64_t key_of(std::uint32_t a, std::uint32_t b) {
+    return std::uint64_t{std::min(a, b)} << 32U | std::max(a, b);
+  }
+  [[nodiscard]] Instant last_disconnected(std::uint32_t a, std::uint32_t b) const;
 
   [[nodiscard]] bool is_explained(const Operation& operation) const;
 
@@ -74,6 +91,7 @@ class Trails {
   std::uint64_t first_cookie_ = 0;
   std::vector<Host*> lives_;                  // indexed by cookie
   std::vector<Instant> parted_;               // indexed by node: the last time
+  std::vector<Pair> pairs_;                   // in the order of their nodes
   std::vector<bool> off_;                     // indexed by node
   std::vector<Instant> back_;                 // indexed by node: the time of its return, if it was
                                               // off before

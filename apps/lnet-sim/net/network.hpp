@@ -65,8 +65,20 @@ struct NetLimits {
 };
 [[nodiscard]] std::uint64_t memory_bytes(const NetInterface& of, const NetLimits& limits);
 
+// Notified of the end of connections that LNDs do not report to their core: o2iblnd keeps a peer
+// for as long as one connection to it is left.
+class ConnectionWatch {
+ public:
+  // A connection to `peer` that had come up has ended, and the LND has completed all its messages.
+  virtual void on_connection_over(const lnet::Nid& peer) = 0;
+
+ protected:
+  ~ConnectionWatch() = default;
+};
+
 struct NodeNetSetup {
   const Wires& wires;
+  ConnectionWatch& watch;  // of the node
   drivers::HostId host = 0;
   std::uint32_t node = 0;
   std::span<const std::unique_ptr<drivers::SimShard>> lcores;

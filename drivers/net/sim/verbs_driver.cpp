@@ -267,7 +267,13 @@ void SimVerbsDriver::set_device(bool usable, Errc cause) {
   }
 }
 
-QueuePair* SimVerbsDriver::find(QueuePairId id) {
+std::optional<SimVerbsDriver::Ipv4Endpoint> SimVerbsDriver::remote_of(
+    QueuePairId queue_pair) const {
+  const QueuePair* const pair = find(queue_pair);
+  return pair == nullptr ? std::nullopt : std::optional(pair->remote);
+}
+
+QueuePair* SimVerbsDriver::find(QueuePairId id) const {
   if (id.index >= slots_.size() || slots_[id.index].generation != id.generation) return nullptr;
   return slots_[id.index].pair;
 }

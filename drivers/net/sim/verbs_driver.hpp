@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -80,6 +81,8 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
   [[nodiscard]] std::string_view name() const override { return "sim verbs"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
 
+  // The address and port at the other end. Nothing: the queue pair has drained.
+  [[nodiscard]] std::optional<Ipv4Endpoint> remote_of(QueuePairId queue_pair) const;
   // An unanswered request moves to another driver of the host, which reports it anew. `data` is the
   // private data of the request.
   void hand_over(QueuePairId request, SimVerbsDriver& to, std::span<const std::byte> data);
@@ -164,7 +167,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable, priva
   [[nodiscard]] Result<MapKeys> enter(std::uint32_t slot, const MapRegion& region) override;
   void leave(std::uint32_t slot) override { keyed_[slot] = {}; }
 
-  [[nodiscard]] QueuePair* find(QueuePairId id);
+  [[nodiscard]] QueuePair* find(QueuePairId id) const;
   // Takes a request without an answer out of this driver.
   [[nodiscard]] QueuePair* take_out(QueuePairId request);
   void push(const Note& note);

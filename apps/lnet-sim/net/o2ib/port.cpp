@@ -28,7 +28,12 @@ class O2ibPort::Lnd final : public o2iblnd::O2ibLnd {
 
 // Upward order from the driver to the LND: faults, then the port.
 O2ibPort::O2ibPort(const Setup& setup, O2ibHomes& homes)
-    : interface_(setup.interface), shard_(setup.shard), config_(setup.lnd), homes_(homes) {
+    : interface_(setup.interface),
+      shard_(setup.shard),
+      config_(setup.lnd),
+      homes_(homes),
+      watch_(setup.watch) {
+  established_.reserve(setup.lnd.connections_max);
   if (setup.faults.count > 0) {
     faults_ = std::make_unique<drivers::FaultVerbsDriver>(*this, setup.random);
     PLNET_CHECK(faults_->set_plan(setup.faults).has_value(),
@@ -118,6 +123,9 @@ void O2ibPort::on_completions(std::span<const o2iblnd::WorkCompletion> burst) {
 }
 
 void O2ibPort::on_established(QueuePairId queue_pair, std::span<const std::byte> accept_data) {
+  const auto remote = driver_->remote_of(queue_pair);
+  PLNET_CHECK(remote.has_value(), "a queue pair drains after it has come up");
+  established_.push_back({queue_pair, remote->address});
   lnd_->on_established(queue_pair, accept_data);
 }
 
@@ -131,8 +139,17 @@ void O2ibPort::on_disconnected(QueuePairId queue_pair, Errc cause) {
   if (lnd_ != nullptr) lnd_->on_disconnected(queue_pair, cause);
 }
 
+// The LND ends all messages of the queue pair here at the latest, so each completion of a message
+// is at most as late as this notice.
 void O2ibPort::on_drained(QueuePairId queue_pair) {
   if (lnd_ != nullptr) lnd_->on_drained(queue_pair);
+  const auto found = std::ranges::find(established_, queue_pair, &Established::queue_pair);
+  if (found == established_.end()) return;
+  const std::uint32_t remote = found->remote;
+  *found = established_.back();
+  established_.pop_back();
+  const std::uint16_t net = lnet::number_of_net(nid().net());
+  watch_.on_connection_over(lnet::Nid::of(lnet::NetType::kO2ib, net, remote));
 }
 
 void O2ibPort::on_device(bool usable, Errc cause) {

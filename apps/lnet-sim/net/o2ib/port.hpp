@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "apps/lnet-sim/net/network.hpp"
 #include "drivers/net/fault/verbs.hpp"
@@ -35,6 +36,7 @@ class O2ibPort final : public o2iblnd::VerbsEvents {
     std::size_t interface = 0;  // number within the node
     lnet::ShardId shard = 0;
     const Wires& wires;
+    ConnectionWatch& watch;
     drivers::HostId host = 0;
     Doorbell& bell;  // of the shard
     drivers::FaultPlan faults;
@@ -87,12 +89,19 @@ class O2ibPort final : public o2iblnd::VerbsEvents {
 
  private:
   class Lnd;
+  // A queue pair that has come up and not drained.
+  struct Established {
+    o2iblnd::QueuePairId queue_pair;
+    std::uint32_t remote = 0;  // IPv4 address
+  };
   using Counts = std::array<std::uint64_t, o2iblnd::O2ibCounters::kInfo.size()>;
 
   const std::size_t interface_;
   const lnet::ShardId shard_;
   const o2iblnd::O2ibLndConfig config_;
   O2ibHomes& homes_;
+  ConnectionWatch& watch_;
+  std::vector<Established> established_;
   bool listens_ = false;
   o2iblnd::O2ibLnd* lnd_ = nullptr;
   std::unique_ptr<drivers::FaultVerbsDriver> faults_;  // null: no faults

@@ -55,6 +55,24 @@ TEST_F(TrailsTest, ASeparationBeforeTheSendIsNotTheCause) {
   EXPECT_FALSE(has_cause());
 }
 
+TEST_F(TrailsTest, ALostConnectionExplainsMessagesBetweenItsNodesOnly) {
+  send(0, 1);
+  trails.disconnected(1, 2, kLater);
+  trails.disconnected(3, 0, kLater);
+  EXPECT_FALSE(has_cause()) << "connections to others";
+  trails.disconnected(1, 0, kLater);
+  EXPECT_TRUE(has_cause());
+}
+
+TEST_F(TrailsTest, AConnectionThatWasLostBeforeTheSendIsNotTheCause) {
+  trails.handed(id, 0, nid_of(1), kBegin);
+  trails.disconnected(0, 1, kBegin);
+  trails.sent(id, 0, true, kLater);
+  EXPECT_FALSE(has_cause());
+  trails.disconnected(0, 1, kLater);
+  EXPECT_TRUE(has_cause()) << "it ended with its completions";
+}
+
 TEST_F(TrailsTest, AMessageThatVanishesInANodeHasNoCause) {
   send(0, 1);
   trails.arrived(id, 1);
