@@ -60,6 +60,7 @@ bool FaultEndpointDriver::hold(const FabricCompletion& completion, Instant due,
 }
 
 void FaultEndpointDriver::remove(std::size_t index) {
+  PLNET_CHECK(index < held_count_, "a held completion is removed");
   std::move(held_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
             held_.begin() + static_cast<std::ptrdiff_t>(held_count_),
             held_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -207,7 +208,7 @@ bool FaultEndpointDriver::corrupt(const FabricCompletion& completion) {
   const auto known = find_buffer(completion.cookie);
   if (known == buffers_.end() || completion.length == 0) return false;
   const std::uint64_t at = completion.offset + judge_.random().below(completion.length);
-  PLNET_CHECK(at < known->fragment.length, "a message reaches past its buffer");
+  PLNET_CHECK(at < known->fragment.length, "a message ends within its buffer");
   arenas_->bytes(known->fragment)[at] ^= std::byte{0x20};
   return true;
 }

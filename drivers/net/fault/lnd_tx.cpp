@@ -75,6 +75,7 @@ bool FaultLndTx::duplicate(Transmit& transmit) {
   if (slot == copies_.end()) return false;
   if (transmit.kept) {  // the core does not know the copy
     const lnet::KeptPayload kept = core_.kept_payload(transmit);
+    PLNET_CHECK(kept.keeper != nullptr, "the core knows the keeper of a kept payload");
     kept.keeper->bring(kept.rx);
   }
   slot->transmit = transmit;
@@ -157,6 +158,7 @@ void FaultLndTx::on_sent(std::span<const Completion> burst) {
 }
 
 void FaultLndTx::copy_done(Copy& copy) {
+  PLNET_CHECK(copy.state != CopyState::kFree && copy_count_ > 0, "a copy ends once");
   copy.state = CopyState::kFree;
   --copy_count_;
   if (copy.original != nullptr && copy.original_done) core_.on_sent({&copy.completion, 1});
@@ -210,6 +212,7 @@ void FaultLndTx::shut_down() {
 }
 
 void FaultLndTx::remove(std::size_t index) {
+  PLNET_CHECK(index < held_count_, "a held message is removed");
   std::move(held_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
             held_.begin() + static_cast<std::ptrdiff_t>(held_count_),
             held_.begin() + static_cast<std::ptrdiff_t>(index));

@@ -61,6 +61,7 @@ Instant FaultStreamDriver::next_deadline() const {
 }
 
 void FaultStreamDriver::kill(Stream& stream, Errc cause) {
+  PLNET_CHECK(stream.live && !stream.doomed, "a stream is closed once");
   stream.doomed = true;
   lower_->close(stream.id, cause);
 }
@@ -227,6 +228,7 @@ std::size_t FaultStreamDriver::on_bytes(StreamId id, std::size_t direct,
 std::size_t FaultStreamDriver::deliver(Stream& stream, std::size_t direct,
                                        std::span<const std::byte> staged, const FaultRule& rule) {
   if (direct > 0) {
+    PLNET_CHECK(direct <= stream.destination.size(), "direct bytes are in the destination");
     const std::size_t at = judge_.random().below(direct);
     stream.destination[at] ^= std::byte{0x20};
     return up_.on_bytes(stream.id, direct, staged);

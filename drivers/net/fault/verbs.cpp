@@ -48,7 +48,7 @@ bool FaultVerbsDriver::post_chain(QueuePairId queue_pair,
 }
 
 void FaultVerbsDriver::push(const WorkCompletion& completion, Instant due) {
-  PLNET_CHECK(count_ < kHeldWorkMax, "room was to be made before");
+  PLNET_CHECK(count_ < kHeldWorkMax, "the caller has made room");
   held_[(first_ + count_) % kHeldWorkMax] = {completion, due};
   ++count_;
 }

@@ -101,6 +101,8 @@ Result<void> SimEndpointDriver::send(const Target& to, std::span<const std::byte
   operation.receive_context = to.receive_context;
   operation.cookie = cookie;
   fabric_.make_message(operation, header.size() + payload.length);
+  PLNET_CHECK(operation.message.size() == header.size() + payload.length,
+              "a message has its bytes");
   std::byte* at = std::ranges::copy(header, operation.message.data()).out;
   lnet::for_each_piece(payload, [&](const Fragment& piece) {
     copy_memory(fabric_.network().lazy_memory(), at, arenas_.bytes(piece));
@@ -159,6 +161,7 @@ Result<void> SimEndpointDriver::post_tagged(const Target& from, Tag tag, bool pe
     tags_.emplace(tag, tagged);
   } else {
     auto node = std::move(spare_tags_.back());
+    PLNET_CHECK(!node.empty(), "a spare node has a place");
     spare_tags_.pop_back();
     node.key() = tag;
     node.mapped() = tagged;

@@ -64,6 +64,7 @@ std::size_t SimStreamDriver::write(StreamId id,
   if (happens(fabric_.random(), fabric_.shape().short_write))
     limit = drawn_between(fabric_.random(), 0, offered);
   const std::size_t taken = fabric_.write(stream->end, pieces, limit);
+  PLNET_CHECK(taken <= limit, "the fabric takes no more than it is given");
   counters_.add(Id::kBytesWritten, taken);
   if (taken < offered) counters_.add(Id::kShortWrites);
   return taken;
@@ -105,7 +106,7 @@ std::size_t SimStreamDriver::relay(StreamId from, StreamId to,
   const Stream* const source = find(from);
   const Stream* const target = find(to);
   if (source == nullptr || target == nullptr) return 0;
-  PLNET_CHECK(source->holding, "only of a stream that was awaited");
+  PLNET_CHECK(source->holding, "the bytes of `from` were awaited");
   std::size_t head_bytes = 0;
   for (const auto& piece : head)
     head_bytes += piece.size();
@@ -115,13 +116,14 @@ std::size_t SimStreamDriver::relay(StreamId from, StreamId to,
   if (happens(fabric_.random(), fabric_.shape().short_write))
     limit = drawn_between(fabric_.random(), 0, bytes);
   const std::size_t moved = fabric_.hand_on(source->end, target->end, bytes, limit);
+  PLNET_CHECK(moved <= limit, "the fabric moves no more than it is asked");
   counters_.add(Id::kBytesRelayed, moved);
   return taken + moved;
 }
 
 void SimStreamDriver::fetch(StreamId id, std::span<std::byte> target) {
   const Stream* const stream = find(id);
-  PLNET_CHECK(stream != nullptr && stream->holding, "only of a stream that was awaited");
+  PLNET_CHECK(stream != nullptr && stream->holding, "the bytes were awaited");
   fabric_.read(stream->end, target, {});
   counters_.add(Id::kBytesRead, target.size());
 }

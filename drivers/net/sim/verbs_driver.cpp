@@ -90,7 +90,7 @@ std::span<std::byte> SimVerbsDriver::remote_memory(std::uint32_t key, std::uint6
 }
 
 bool SimVerbsDriver::post_chain(QueuePairId id, std::span<const WorkRequest> chain) {
-  PLNET_CHECK(!chain.empty(), "an empty chain was posted");
+  PLNET_CHECK(!chain.empty(), "a chain has a request");
   QueuePair* pair = find(id);
   const bool open = pair != nullptr && pair->state == State::kEstablished;
   const bool room = open && pair->sends.size() + chain.size() <= pair->size.send_requests;
@@ -100,7 +100,8 @@ bool SimVerbsDriver::post_chain(QueuePairId id, std::span<const WorkRequest> cha
     return false;
   }
   for (const WorkRequest& request : chain) {
-    PLNET_CHECK(request.piece_count <= o2iblnd::kGatherMax, "more pieces than a request can have");
+    PLNET_CHECK(request.piece_count <= o2iblnd::kGatherMax,
+                "a request has no more pieces than a device gathers");
     pair->sends.push(fabric_.network().pool(), {request, &request == &chain.back()});
   }
   counters_.add(Id::kChains);
@@ -124,6 +125,7 @@ std::size_t SimVerbsDriver::post_receives(QueuePairId id, std::span<const Receiv
     }
     return burst.size();
   }
+  PLNET_CHECK(pair->receives.size() <= pair->size.receive_requests, "a queue pair has no more receives than it was made for");
   const std::size_t room = pair->size.receive_requests - pair->receives.size();
   const std::size_t count = std::min(room, burst.size());
   for (const ReceiveRequest& request : burst.first(count)) {
