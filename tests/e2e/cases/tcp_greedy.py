@@ -45,7 +45,7 @@ def case_a_peer_that_resets_its_connections_harms_only_itself(site):
         add_v4(a, b)
         works(b, "set", "routing", "1")  # a router tracks the health of its peers
         pings(a, nid("b"))
-        with hosts.inside("a"), Witness("4: a peer resets its connections", a, nid("b")):
+        with hosts.inside("a"), Witness("4: a peer resets its connections", a, nid("b"), b):
             done = sum(resets(ATTACKER, turn) for turn in range(RESETS))
             pings(a, nid("b"))
         assert done >= RESETS // 2, done
@@ -78,7 +78,7 @@ def case_processes_of_one_address_have_their_share_of_the_connections(site):
         for number in (66, 67):
             hosts.address("a", f"10.88.0.{number}", 24)
         pings(a, nid("b"))
-        with hosts.inside("a"), contextlib.ExitStack() as links, Witness("6: connections of one address", a, nid("b")):
+        with hosts.inside("a"), contextlib.ExitStack() as links, Witness("6: connections of one address", a, nid("b"), b):
             mine = [links.enter_context(link) for link in introduced(ATTACKER, PROCESSES)]
             let_in = sum(len(read(link, 56)) == 56 for link in mine)
             assert let_in == SHARE and counted(b, "lnd_tcp", "refused_address_share") == PROCESSES - SHARE, let_in
@@ -117,13 +117,13 @@ def drip(links):
 def case_payloads_that_drip_do_not_hold_a_next_hop(site):
     with routed_hosts(site) as hosts:
         router = start_routed(hosts, "r0", options=f"options lnet large_router_buffers={BUFFERS} accept=all\n")
-        start_routed(hosts, "server")
+        server = start_routed(hosts, "server")
         client = start_routed(hosts, "client", "--to", hosts.nid("server"))
         has_answered(client, 1)
         links = drips(hosts, DRIPPING)
         before = count(client, "answered")
         try:
-            with Witness("3: payloads that drip, through the router", client, hosts.nid("server")):
+            with Witness("3: payloads that drip, through the router", client, hosts.nid("server"), router, server):
                 eventually("the slow senders wait for credits", lambda: counted(router, "lnet_cause", "held_client_credit") >= DRIPPING / 2)
                 eventually("some connections are closed", lambda: drip(links) or counted(router, "lnd_tcp", "closed_slow") > 0, 40)
             print(f"# figures 3: {count(client, 'answered') - before} routed transfers answered, {count(client, 'failed')} failed", flush=True)

@@ -33,7 +33,7 @@ def under_attack(site, config=None, what=None):
         reaches(a, nid("b"))
         eventually("all connections of the pair are up", lambda: counted(b, "tcp_acceptor", "handed_over") == 5)
         kib, files = resident_kib(b), descriptors(b)
-        with hosts.inside("a"), Witness(what, a, nid("b")) if what else contextlib.nullcontext():
+        with hosts.inside("a"), Witness(what, a, nid("b"), b) if what else contextlib.nullcontext():
             yield hosts, a, b
         reaches(a, nid("b"))
         eventually("every stranger is gone", lambda: counted(b, "tcp_acceptor", "strangers") == 0, 40)
