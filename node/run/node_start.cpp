@@ -96,8 +96,8 @@ constexpr bool kSanitizerCatches =
 constexpr bool kSanitizerCatches = false;
 #endif
 
-// libfabric's shm provider catches these signals to remove its files, and then exits: no core file,
-// and a wrong status.
+// libfabric's shm provider catches these signals as soon as the library is loaded, and ends the
+// process without a core file and with a wrong status.
 void restore_crash_signals() {
   if (kSanitizerCatches) return;
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})

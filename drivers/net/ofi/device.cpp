@@ -6,6 +6,8 @@
 
 #include <rdma/fi_errno.h>
 
+#include "drivers/net/ofi/kept_signals.hpp"
+
 namespace plnet::ofi {
 
 namespace {
@@ -103,6 +105,7 @@ Outcome<void> Device::open_port(Port& port, std::uint8_t context, Life life, std
 
 Outcome<void> Port::open(fid_fabric* fabric, Info the_info, const Identity& own,
                          std::size_t tx_events, std::size_t rx_events) {
+  const KeptSignals signals;
   info = std::move(the_info);
   ProviderAddress name = own.address;
   if (own.family == Family::kName) {

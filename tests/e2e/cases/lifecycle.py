@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 from cases_common import one_shard, two_shards
+from process_watch import handled_crashes
 from site_under_test import NOBODY, Skip, eventually, needs_root
 from tcp_nodes import pings
 from two_hosts import two_hosts
@@ -100,6 +101,25 @@ def case_kill_9_leaves_nothing_that_blocks_a_start(site):
         assert node.stop(signal.SIGKILL) == -signal.SIGKILL
         assert node.socket.exists(), "a killed process cannot have removed its socket"
     assert site.node("--config", config).stop() == 0
+
+
+def case_a_crash_leaves_its_signal_and_a_core(site):
+    if not shutil.which("prlimit"):
+        raise Skip("needs prlimit")
+    pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    for crash in (signal.SIGSEGV, signal.SIGABRT):
+        node = site.node("--config", two_shards(site), "--idle", "sleep", name=crash.name, prefix=("prlimit", "--core=unlimited"))
+        pid = node.process.pid
+        assert not handled_crashes(node), handled_crashes(node)
+        pathlib.Path(f"/proc/{pid}/coredump_filter").write_text("0")  # a core of headers and registers
+        node.process.send_signal(crash)
+        _, status = os.waitpid(pid, 0)
+        assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == crash, (crash.name, status)
+        if pattern.startswith(("|", "/")):
+            print(f"# {crash.name}: a program or directory of the system takes the core: {pattern}", flush=True)
+        else:
+            assert os.WCOREDUMP(status), f"{crash.name}: no core"
+            assert list(site.directory.glob("core*")), "the core is in the directory of the process"
 
 
 def case_second_node_on_the_same_socket_is_refused_and_told_the_pid(site):
