@@ -188,10 +188,11 @@ class SweepReader {
     if (load.duration < run::kDurationMin) wrong(node, "the duration is at least 100ms");
     for (const std::string& network : load.networks) {
       if (lab_nic_of(network) == nullptr)
-        wrong(node, fmt::format("networks: '{}': expected one of {}", network, network_types()));
+        wrong_key(&node, "networks",
+                  fmt::format("'{}': expected one of {}", network, network_types()));
     }
     if (load.routed && load.networks[0] == load.networks[1])
-      wrong(node, "networks: a router is between two different ones, such as [tcp, tcp1]");
+      wrong_key(&node, "networks", "a router is between two different ones, such as [tcp, tcp1]");
   }
   void factors(const YamlNode& node) {
     if (node.kind != NodeKind::kMapping) return wrong(node, "expected `name: [levels]` lines");
@@ -270,29 +271,64 @@ class SweepReader {
     if (!host.on.empty() && !(known && named))
       wrong(node, "on: expected ssh:HOST or slurm:JOB:HOST");
   }
+  // Adds an error at the place of a key, or of the mapping where the key is missing.
+  void wrong_key(const YamlNode* map, std::string_view key, std::string what) {
+    const YamlNode* const node = map != nullptr ? map->find(key) : nullptr;
+    const runtime::Position nowhere{};
+    errors_.add(node != nullptr ? node->key_at : (map != nullptr ? map->at : nowhere),
+                fmt::format("{}: {}", key, what));
+  }
   void check_roles(const YamlNode& document) {
     const bool routed = sweep_.workload.routed;
     if (sweep_.measured == Role::kRouter && !routed)
-      wrong(document, "measured: a router needs a workload with two networks");
+      wrong_key(&document, "measured", "a router needs a workload with two networks");
     if (sweep_.hosts.empty()) return check_namespaces(document);
+    check_settings(document);
     for (const Role role : kRoles) {
       if (role == Role::kRouter && !routed) continue;
       const auto host = sweep_.hosts.find(role);
       const std::size_t sides = role == Role::kRouter ? 2 : 1;
       if (host == sweep_.hosts.end() || host->second.addresses.size() != sides) {
-        wrong(document, fmt::format("hosts: {}: expected its {}", text_of(role),
-                                    sides == 1 ? "address" : "two addresses, one for each side"));
+        wrong_key(&document, "hosts",
+                  fmt::format("{}: expected its {}", text_of(role),
+                              sides == 1 ? "address" : "two addresses, one for each side"));
       }
     }
   }
 
+  // lnet-pin writes to /proc and /sys of its own host and restores only these.
+  void check_settings(const YamlNode& document) {
+    const auto host = sweep_.hosts.find(sweep_.measured);
+    if (host == sweep_.hosts.end() || host->second.on.empty()) return;
+    for (const Factor& factor : sweep_.factors) {
+      const FactorRow& row = row_of(factor.kind);
+      const bool is_setting = factor.kind == FactorKind::kInterrupts ||
+                              factor.kind == FactorKind::kHugepages ||
+                              factor.kind == FactorKind::kGovernor;
+      if (!is_setting || std::ranges::all_of(factor.levels, [&row](const std::string& level) {
+            return level == row.standard;
+          }))
+        continue;
+      wrong_key(document.find("factors"), row.name,
+                fmt::format("lnet-pin changes this setting on its own host only, but the {} is on "
+                            "{}; run lnet-pin on that host, or change the setting there by hand "
+                            "and make one sweep for each level",
+                            text_of(sweep_.measured), host->second.on));
+    }
+  }
+
   void check_namespaces(const YamlNode& document) {
+    if (!sweep_.interfaces.empty()) {
+      wrong_key(&document, "interfaces",
+                "without the key hosts all traffic passes between namespaces of this host and "
+                "uses none of these cards; name the hosts and their addresses, or remove this key");
+    }
     for (const std::string& network : sweep_.workload.networks) {
       const node::LabNic* nic = lab_nic_of(network);
       if (nic != nullptr && nic->needs_hardware)
-        wrong(document, fmt::format("networks: {} needs hosts with devices for it; name them by "
-                                    "the key hosts",
-                                    nic->network));
+        wrong_key(document.find("workload"), "networks",
+                  fmt::format("{} needs hosts with devices for it; name them by the key hosts",
+                              nic->network));
     }
   }
 

@@ -141,6 +141,43 @@ TEST(PinPlan, MistakesHavePlaces) {
   EXPECT_NE(error_of(std::string("\x00\xff\x01", 3)), "");
 }
 
+TEST(PinPlan, MistakesAreAtTheLinesOfTheirKeys) {
+  EXPECT_NE(
+      error_of("name: a\nworkload:\n    networks: o2ib\n").find("sweep.yaml:3:5: networks: o2ib"),
+      std::string::npos)
+      << error_of("name: a\nworkload:\n    networks: o2ib\n");
+  EXPECT_NE(error_of("name: a\nmeasured: router\n").find("sweep.yaml:2:1: measured"),
+            std::string::npos);
+  EXPECT_NE(error_of("name: a\nhosts: {client: {on: 'ssh:a'}}\n").find("sweep.yaml:2:1: hosts"),
+            std::string::npos);
+}
+
+// lnet-pin writes to /proc and /sys of its own host only.
+TEST(PinPlan, SettingsOfOtherHostsAreRefused) {
+  const auto with = [](const std::string& server, const std::string& factor) {
+    return error_of("interfaces: eth0\nhosts:\n    client: {on: 'ssh:a', addresses: 10.0.0.1}\n" +
+                    std::string("    server: {") + server + "addresses: 10.0.0.2}\nfactors:\n    " +
+                    factor + "\n");
+  };
+  for (const char* const factor :
+       {"interrupts: [keep, same]", "governor: [performance]", "hugepages: [keep, '64']"}) {
+    const std::string error = with("on: 'ssh:b', ", factor);
+    EXPECT_NE(error.find("sweep.yaml:6:5: "), std::string::npos) << error;
+    EXPECT_NE(error.find("the server is on ssh:b"), std::string::npos) << error;
+    EXPECT_NE(with("on: 'slurm:7:b', ", factor).find("run lnet-pin on that host"),
+              std::string::npos);
+    EXPECT_EQ(with("", factor), "") << "the placed node is on this host";
+  }
+  EXPECT_EQ(with("on: 'ssh:b', ", "hugepages: keep"), "");
+  EXPECT_EQ(with("on: 'ssh:b', ", "idle: [yield, sleep]"), "");
+}
+
+TEST(PinPlan, CardsThatTheTrafficDoesNotUseAreRefused) {
+  const std::string error = error_of("name: a\ninterfaces: eth0\nfactors: {interrupts: [same]}\n");
+  EXPECT_NE(error.find("sweep.yaml:2:1: interfaces: without the key hosts"), std::string::npos)
+      << error;
+}
+
 TEST(PinPlan, AMachineSurvivesItsFile) {
   const Machine machine = machine_of(kTwoSockets);
   const auto again = machine_of(kTwoSockets);
