@@ -104,10 +104,19 @@ Outcome<std::unique_ptr<Changes>> Changes::open(const std::string& folder, std::
   std::unique_ptr<Changes> changes(new Changes(folder, std::move(root)));
   std::error_code error;
   fs::create_directories(folder, error);
+  if (error) {
+    Error wrong = errno_error(error.value(), "cannot make the state folder " + folder);
+    wrong.what += "; --state names another folder";
+    return std::unexpected(std::move(wrong));
+  }
   const std::string path = folder + "/lock";
   changes->lock_ =
       runtime::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivate));
-  if (changes->lock_.get() < 0) return std::unexpected(errno_error(errno, "cannot open " + path));
+  if (changes->lock_.get() < 0) {
+    Error wrong = errno_error(errno, "cannot use the state folder: cannot open " + path);
+    wrong.what += "; --state names another folder";
+    return std::unexpected(std::move(wrong));
+  }
   if (::flock(changes->lock_.get(), LOCK_EX | LOCK_NB) != 0)
     return failure(Errc::kBusy, fmt::format("another sweep runs on this machine ({})", path));
   if (auto done = changes->read(); !done) return std::unexpected(std::move(done.error()));

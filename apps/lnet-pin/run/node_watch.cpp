@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -28,11 +30,6 @@ constexpr std::size_t kThreadsMax = 1024;
 constexpr std::size_t kSamplesMax = 100'000;  // of the CPU time: half an hour and more
 constexpr double kJoulesPerMicrojoule = 1e-6;
 
-struct CounterKind {
-  const char* name;
-  std::uint32_t type;
-  std::uint64_t config;
-};
 constexpr std::uint64_t cache_event(std::uint64_t cache, std::uint64_t operation,
                                     std::uint64_t result) {
   return cache | (operation << 8U) | (result << 16U);
@@ -86,51 +83,74 @@ run::CpuTimes times_of(const std::string& root) {
   return run::read_cpu_times(read_text(root + "/proc/stat"));
 }
 
-int open_counter(const CounterKind& kind, pid_t thread, bool with_kernel) {
+// In nanoseconds. /proc/PID/stat counts ticks of 10 ms: a node that sleeps may use less than one in
+// a short measurement.
+std::optional<double> precise_cpu_seconds(pid_t node) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(node, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
+    return std::nullopt;
+  constexpr double kNanosecond = 1e-9;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * kNanosecond;
+}
+
+bool is_denied(int number) {
+  return number == EACCES || number == EPERM;
+}
+
+}  // namespace
+
+std::expected<int, int> open_counter(const CounterKind& kind, pid_t thread, bool with_kernel) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.type = kind.type;
   attributes.config = kind.config;
   attributes.exclude_kernel = with_kernel ? 0 : 1;
   attributes.exclude_hv = 1;
-  return static_cast<int>(
+  const auto file = static_cast<int>(
       ::syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  if (file < 0) return std::unexpected(errno);
+  return file;
 }
 
-}  // namespace
-
-NodeWatch::NodeWatch(pid_t node, std::vector<unsigned> cpus, std::string root)
+NodeWatch::NodeWatch(pid_t node, std::vector<unsigned> cpus, std::string root,
+                     const CounterOpener& opener)
     : node_(node), cpus_(std::move(cpus)), root_(std::move(root)), times_(times_of(root_)) {
   std::ranges::sort(cpus_);
   const auto rest = std::ranges::unique(cpus_);
   cpus_.erase(rest.begin(), rest.end());
   throttled_ = throttled_of(cpus_, root_);
   joules_ = package_joules(root_);
-  open_counters(node);
+  open_counters(opener);
 }
 
-void NodeWatch::open_counters(pid_t node) {
+void NodeWatch::open_counters(const CounterOpener& opener) {
+  const auto threads = threads_of(node_, root_);
   for (const CounterKind& kind : kCounterKinds) {
-    for (const pid_t thread : threads_of(node, root_)) {
-      int file = open_counter(kind, thread, true);
-      if (file < 0 && (errno == EACCES || errno == EPERM)) file = open_counter(kind, thread, false);
-      if (file >= 0) {
-        counters_.push_back({kind.name, runtime::Descriptor(file)});
+    for (const pid_t thread : threads) {
+      auto file = opener(kind, thread, true);
+      if (!file && is_denied(file.error())) file = opener(kind, thread, false);
+      if (file) {
+        counters_.push_back({kind.name, runtime::Descriptor(*file)});
         continue;
       }
-      if (!note_.empty() || kind.type == PERF_TYPE_SOFTWARE) continue;
-      if (errno == EACCES || errno == EPERM)
-        note_ =
-            "not permitted: they take CAP_PERFMON (setcap cap_perfmon+ep lnet-pin), or sysctl "
-            "kernel.perf_event_paranoid=1";
-      else
-        note_ = fmt::format("this machine has no counter of {}: {}", kind.name,
-                            std::generic_category().message(errno));
+      if (file.error() == ESRCH) continue;  // this thread has ended
+      if (note_.empty() && kind.type != PERF_TYPE_SOFTWARE) {
+        note_ = is_denied(file.error())
+                    ? "not permitted: they take CAP_PERFMON (setcap cap_perfmon+ep lnet-pin), or "
+                      "sysctl kernel.perf_event_paranoid=1"
+                    : fmt::format("this machine has no counter of {}: {}", kind.name,
+                                  std::generic_category().message(file.error()));
+      }
+      break;  // the other threads have the same answer
     }
   }
 }
 
 double NodeWatch::cpu_seconds() const {
+  if (root_.empty()) {
+    if (const auto seconds = precise_cpu_seconds(node_)) return *seconds;
+  }
   // The text in brackets may have blanks; the fields after it are in the order of proc(5).
   const std::string text = read_text(fmt::format("{}/proc/{}/stat", root_, node_));
   const auto close = text.rfind(')');

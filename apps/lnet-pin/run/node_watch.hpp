@@ -3,6 +3,9 @@
 // CPU time, its CPUs, the power of the packages.
 #pragma once
 
+#include <cstdint>
+#include <expected>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,10 +18,23 @@
 
 namespace plnet::pin {
 
+// One processor counter. The numbers are those of perf_event_open(2).
+struct CounterKind {
+  const char* name;
+  std::uint32_t type;
+  std::uint64_t config;
+};
+// Opens a counter of a thread: a descriptor that reads its value as eight bytes. The error: errno.
+using CounterOpener =
+    std::function<std::expected<int, int>(const CounterKind&, pid_t thread, bool with_kernel)>;
+[[nodiscard]] std::expected<int, int> open_counter(const CounterKind& kind, pid_t thread,
+                                                   bool with_kernel);
+
 class NodeWatch {
  public:
   // `cpus`: of its placement. `root`: of /proc and /sys; "" except in tests.
-  NodeWatch(pid_t node, std::vector<unsigned> cpus, std::string root);
+  NodeWatch(pid_t node, std::vector<unsigned> cpus, std::string root,
+            const CounterOpener& opener = open_counter);
 
   // Call periodically during the traffic.
   void sample(Instant now);
@@ -34,7 +50,7 @@ class NodeWatch {
     std::string name;
     runtime::Descriptor file;
   };
-  void open_counters(pid_t node);
+  void open_counters(const CounterOpener& opener);
   [[nodiscard]] double cpu_seconds() const;
   [[nodiscard]] double preempted() const;
   [[nodiscard]] double busiest(Duration window) const;

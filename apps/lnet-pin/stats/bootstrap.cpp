@@ -45,6 +45,13 @@ Interval interval_of(double estimate, std::vector<double> figures, std::size_t c
   return {estimate, quantile_of(figures, tail), quantile_of(figures, 1 - tail)};
 }
 
+std::size_t rounds_for_interval(double confidence) {
+  std::size_t rounds = 2;
+  while (std::ldexp(2.0, -static_cast<int>(rounds)) > 1 - confidence)
+    ++rounds;
+  return rounds;
+}
+
 Interval median_interval(std::span<const double> values, const Bootstrap& how) {
   const auto figure = [values](std::span<const std::size_t> rounds) {
     std::vector<double> drawn;

@@ -38,6 +38,10 @@ using Figure = std::function<double(std::span<const std::size_t> rounds)>;
 [[nodiscard]] Interval interval_of(double estimate, std::vector<double> figures, std::size_t count,
                                    double confidence);
 
+// Minimum number of rounds for an interval of a median: with fewer, all of them are on one side of
+// the true median more often than the confidence allows, so that no interval of them can hold it.
+[[nodiscard]] std::size_t rounds_for_interval(double confidence);
+
 // With fewer than two values there is no interval: low and high are the estimate.
 [[nodiscard]] Interval median_interval(std::span<const double> values, const Bootstrap& how);
 

@@ -82,7 +82,7 @@ std::size_t pairs_needed(double confidence, std::size_t comparisons) {
 Comparison compare(std::span<const double> base, std::span<const double> other,
                    const Bootstrap& how, std::size_t comparisons) {
   PLNET_CHECK(base.size() == other.size(), "pairs have two sides");
-  Comparison result{.pairs = base.size()};
+  Comparison result{.pairs = base.size(), .needed = pairs_needed(how.confidence, comparisons)};
   std::vector<double> differences;
   for (std::size_t i = 0; i < base.size(); ++i) {
     PLNET_CHECK(base[i] > 0 && other[i] > 0, "ratios are of figures above 0");
@@ -99,7 +99,7 @@ Comparison compare(std::span<const double> base, std::span<const double> other,
   const double alone = sign_flip_probability(differences, how.seed);
   result.probability =
       std::min(1.0, static_cast<double>(std::max<std::size_t>(comparisons, 1)) * alone);
-  if (differences.size() < pairs_needed(how.confidence, comparisons)) return result;
+  if (differences.size() < result.needed) return result;
   const bool differs = result.percent.excludes(0) && alone <= error;
   if (!differs)
     result.verdict = Verdict::kEqual;

@@ -22,6 +22,7 @@ enum class Verdict : std::uint8_t {
 
 struct Comparison {
   std::size_t pairs = 0;
+  std::size_t needed = 0;  // pairs for any verdict but kTooFew
   Interval percent{};      // of the baseline; simultaneous over all comparisons
   double probability = 1;  // of such a difference by chance; adjusted likewise
   Verdict verdict = Verdict::kTooFew;
