@@ -89,7 +89,8 @@ int run_command_line(int count, const char* const* words) {
   app.set_version_flag("--version", std::string("lnet-pin ") + PLNET_VERSION + " (plnet)");
   app.require_subcommand(1);
   app.footer(
-      "Exit status: 0 good, 1 failed, 2 usage, 3 check has found something, 130 interrupted.");
+      "Exit status: 0 good, 1 failed, 2 usage, 3 check has found something, 4 run has ended but "
+      "some placements failed, 130 interrupted.");
   add_measuring(app, line);
   add_reading(app, line);
   try {

@@ -139,6 +139,21 @@ Outcome<Ending> measure(const CommandLine& line, Begun& begun, Changes& changes)
   return ending;
 }
 
+// Names each placement without figures, and the ending. Returns the exit status.
+int summarise(const Results& results, Ending ending, const std::string& folder, int status) {
+  bool failed = false;
+  for (const Gap& gap : gaps_of(results.plan, results.ledger)) {
+    failed = failed || gap.failed;
+    std::fprintf(stderr, "lnet-pin: %s\n", text_of(gap, results.plan).c_str());
+  }
+  const std::string what(text_of(ending));
+  if (ending == Ending::kNothing) return complain(what);
+  std::printf("%s%s\nreport: %s/report.html\n", what.c_str(),
+              failed ? "; some placements failed" : "", folder.c_str());
+  if (ending == Ending::kStopped) return kInterrupted;
+  return status == kGood && failed ? kIncomplete : status;
+}
+
 }  // namespace
 
 void hear_signals() {
@@ -178,15 +193,7 @@ int run_sweep(const CommandLine& line) {
     if (auto written = write_report(results, line.results); !written)
       return complain(written.error().what);
   }
-  const std::string what(text_of(*ending));
-  if (*ending == Ending::kNothing) {
-    for (std::size_t i = 0; i < results.plan.placements.size(); ++i)
-      std::fprintf(stderr, "%s: %s\n", name_of_placement(i).c_str(),
-                   results.ledger.why_failed(i).c_str());
-    return complain(what);
-  }
-  std::printf("%s\nreport: %s/report.html\n", what.c_str(), line.results.c_str());
-  return *ending == Ending::kStopped ? kInterrupted : status;
+  return summarise(results, *ending, line.results, status);
 }
 
 }  // namespace plnet::pin

@@ -8,19 +8,20 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "lib/base/joined.hpp"
+#include "apps/lnet-pin/run/machine_settings.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/runtime/control/client.hpp"
 
 namespace plnet::pin {
 namespace {
 
-constexpr auto kLookLeast = std::chrono::milliseconds(10);
+constexpr auto kLookLeast = std::chrono::milliseconds(20);
 constexpr auto kLookMost = std::chrono::milliseconds(200);
 constexpr auto kNap = std::chrono::milliseconds(100);  // delay until an interrupt is noticed
 constexpr auto kStartMax = std::chrono::seconds(300);  // emulated machines are slow
 constexpr auto kEndMax = std::chrono::seconds(20);
 constexpr auto kAskMax = std::chrono::seconds(5);
+constexpr auto kPauseAfterFailure = std::chrono::seconds(2);
 constexpr double kNanoPerMicro = 1000;
 
 // A node that lives as long as its standard input: it ends with lnet-pin in every case, and with
@@ -51,7 +52,7 @@ double own_cpu_seconds() {
 
 // Checks of long operations become rarer, since they cost CPU time, too.
 void sleep_between_looks(Duration waited) {
-  std::this_thread::sleep_for(std::clamp<Duration>(waited / 16, kLookLeast, kLookMost));
+  std::this_thread::sleep_for(std::clamp<Duration>(waited / 8, kLookLeast, kLookMost));
 }
 
 // On another host a word passes through one more shell than here.
@@ -114,11 +115,19 @@ std::string LabStage::program(const char* name) const {
 }
 
 Outcome<Figures> LabStage::measure(std::size_t index) {
-  const Placement& placement = plan_.placements[index];
+  if (auto ready = await_next_attempt(index); !ready)
+    return std::unexpected(std::move(ready.error()));
+  auto figures = measure_once(plan_.placements[index]);
+  failed_ = index;
+  failures_ = figures ? 0 : failures_ + 1;
+  return figures;
+}
+
+Outcome<Figures> LabStage::measure_once(const Placement& placement) {
   ++number_;
-  if (stopped_()) return failure(Errc::kCancelled, "interrupted");
   const double cpu_before = own_cpu_seconds();
-  auto set = set_machine(placement);
+  auto set = make_settings(settings_of(placement, machine_, plan_.sweep.interfaces), changes_,
+                           setup_.root);
   Outcome<Figures> figures = failure(Errc::kInvalid, "not measured");
   if (!set) {
     figures = std::unexpected(std::move(set.error()));
@@ -138,51 +147,14 @@ Outcome<Figures> LabStage::measure(std::size_t index) {
   return figures;
 }
 
-Outcome<void> LabStage::set_machine(const Placement& placement) {
-  const auto set_all = [this](const std::vector<std::pair<std::string, std::string>>& settings) {
-    for (const auto& [path, text] : settings) {
-      if (auto done = changes_.set(path, text); !done) return done;
-    }
-    return Outcome<void>{};
-  };
-  std::vector<std::pair<std::string, std::string>> settings;
-  if (placement.interrupt_cpus) {
-    const std::string cpus = joined(*placement.interrupt_cpus, ",");
-    for (const std::string& name : plan_.sweep.interfaces) {
-      for (const unsigned interrupt : machine_.find_nic(name)->interrupts)
-        settings.emplace_back(fmt::format("/proc/irq/{}/smp_affinity_list", interrupt), cpus);
-    }
-  }
-  if (placement.governor != "keep") {
-    for (const unsigned cpu : placement.cpus())
-      settings.emplace_back(
-          fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu),
-          placement.governor);
-  }
-  const std::string& pages = placement.hugepages;
-  if (pages != "keep") {
-    const bool reserved = pages != "never" && pages != "transparent";
-    settings.emplace_back("/sys/kernel/mm/transparent_hugepage/enabled",
-                          pages == "transparent" ? "always" : "never");
-    for (const runtime::NumaNode& node : machine_.topology.nodes) {
-      const bool used = std::ranges::find(placement.cpts, node.node, &PinnedCpt::memory_node) !=
-                        placement.cpts.end();
-      settings.emplace_back(
-          fmt::format("/sys/devices/system/node/node{}/hugepages/hugepages-2048kB/nr_hugepages",
-                      node.node),
-          reserved && used ? pages : "0");
-    }
-  }
-  if (auto done = set_all(settings); !done) return done;
-  // The kernel reserves as many huge pages as it can, and does not report a smaller number.
-  for (const auto& [path, text] : settings) {
-    if (!path.ends_with("nr_hugepages")) continue;
-    const auto there = read_setting(setup_.root + path);
-    if (!there || *there != text) {
-      return failure(Errc::kNoMemory, fmt::format("{}: {} huge pages instead of {}", path,
-                                                  there ? *there : "no", text));
-    }
-  }
+// A busy neighbour of a failed measurement, such as a program that holds the huge pages, may have
+// ended by the next attempt.
+Outcome<void> LabStage::await_next_attempt(std::size_t placement) {
+  if (failed_ != placement) failures_ = 0;
+  const Instant end = clock_.now() + kPauseAfterFailure * failures_;
+  while (clock_.now() < end && !stopped_())
+    std::this_thread::sleep_for(std::min<Duration>(kNap, end - clock_.now()));
+  if (stopped_()) return failure(Errc::kCancelled, "interrupted");
   return {};
 }
 

@@ -45,7 +45,9 @@ class LabStage final : public Stage {
   };
   using Nodes = std::map<Role, RunningNode>;
 
-  [[nodiscard]] Outcome<void> set_machine(const Placement& placement);
+  // Waits longer after each consecutive failure of a placement.
+  [[nodiscard]] Outcome<void> await_next_attempt(std::size_t placement);
+  [[nodiscard]] Outcome<Figures> measure_once(const Placement& placement);
   [[nodiscard]] Outcome<void> start_node(Role role, const Placement& placement, Nodes& nodes);
   [[nodiscard]] Outcome<void> await_node(Role role, RunningNode& node);
   [[nodiscard]] Outcome<Figures> drive(const Placement& placement, Nodes& nodes);
@@ -63,7 +65,9 @@ class LabStage final : public Stage {
   const Clock& clock_;
   const Stopped stopped_;
   std::string counters_note_;
-  unsigned number_ = 0;  // of this measurement, for names of logs
+  std::size_t failed_ = 0;  // the last placement ...
+  unsigned failures_ = 0;   // ... and its consecutive failures
+  unsigned number_ = 0;     // of this measurement, for names of logs
 };
 
 }  // namespace plnet::pin

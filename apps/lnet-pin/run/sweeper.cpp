@@ -14,8 +14,6 @@
 namespace plnet::pin {
 namespace {
 
-constexpr unsigned kAttempts = 3;         // of a disturbed measurement
-constexpr std::size_t kFailuresMax = 2;   // consecutive
 constexpr unsigned kLookResamples = 500;  // enough for deciding whether to continue
 
 class Sweeper {
@@ -30,7 +28,7 @@ class Sweeper {
       if (round >= plan_.sweep.rounds_min && is_precise()) return Ending::kPrecise;
       bool tried = false;
       for (const std::size_t placement : order_of(plan_, round)) {
-        if (ledger_.has(placement, round) || ledger_.given_up(placement)) continue;
+        if (ledger_.is_settled(placement, round) || ledger_.has_failed(placement)) continue;
         if (clock_.now() >= end) return Ending::kBudget;
         tried = true;
         if (auto ending = measure(placement, round); !ending || *ending) return unwrap(ending);
@@ -53,7 +51,8 @@ class Sweeper {
   }
 
   Step measure(std::size_t placement, std::size_t round) {
-    for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
+    // A killed sweep may have left some attempts of this round.
+    for (unsigned attempt = ledger_.attempts(placement, round); attempt < kAttempts; ++attempt) {
       Entry entry{.round = round, .placement = placement, .attempt = attempt};
       auto figures = stage_.measure(placement);
       if (!figures && figures.error().code == Errc::kCancelled) return Ending::kStopped;
@@ -66,7 +65,8 @@ class Sweeper {
       if (auto kept = hooks_.keep(entry); !kept) return std::unexpected(std::move(kept.error()));
       ledger_.add(entry);
       hooks_.show(entry);
-      if (entry.disturbed.empty()) break;
+      if (entry.figures && entry.disturbed.empty()) break;
+      if (ledger_.has_failed(placement)) break;
     }
     return std::nullopt;
   }
@@ -77,10 +77,13 @@ class Sweeper {
                         .confidence = plan_.sweep.confidence};
     bool any = false;
     for (std::size_t i = 0; i < plan_.placements.size(); ++i) {
-      if (ledger_.given_up(i)) continue;
+      if (ledger_.has_failed(i)) continue;
       any = true;
       const auto values = ledger_.throughput(i);
-      if (values.size() < plan_.sweep.rounds_min) return false;  // some rounds have failed
+      // Some rounds may have failed, and an interval needs a minimum of rounds.
+      if (values.size() < std::max<std::size_t>(plan_.sweep.rounds_min,
+                                                rounds_for_interval(plan_.sweep.confidence)))
+        return false;
       const Interval interval = median_interval(values, how);
       const double half = (interval.high - interval.low) / 2;
       if (half > interval.estimate * plan_.sweep.precision_percent / 100) return false;
@@ -99,17 +102,26 @@ class Sweeper {
 
 void Ledger::add(const Entry& entry) {
   last_[{entry.placement, entry.round}] = entries_.size();
+  if (entry.figures) measured_[{entry.placement, entry.round}] = entries_.size();
   entries_.push_back(entry);
   rounds_ = std::max(rounds_, entry.round + 1);
 }
 
-bool Ledger::has(std::size_t placement, std::size_t round) const {
-  return last_.contains({placement, round});
+unsigned Ledger::attempts(std::size_t placement, std::size_t round) const {
+  const auto at = last_.find({placement, round});
+  return at == last_.end() ? 0 : entries_[at->second].attempt + 1;
+}
+
+bool Ledger::is_settled(std::size_t placement, std::size_t round) const {
+  const auto at = last_.find({placement, round});
+  if (at == last_.end()) return false;
+  const Entry& last = entries_[at->second];
+  return (last.figures && last.disturbed.empty()) || last.attempt + 1 >= kAttempts;
 }
 
 const Figures* Ledger::find(std::size_t placement, std::size_t round) const {
-  const auto at = last_.find({placement, round});
-  if (at == last_.end()) return nullptr;
+  const auto at = measured_.find({placement, round});
+  if (at == measured_.end()) return nullptr;
   const std::optional<Figures>& figures = entries_[at->second].figures;
   return figures ? &*figures : nullptr;
 }
@@ -124,12 +136,12 @@ std::vector<double> Ledger::throughput(std::size_t placement) const {
   return values;
 }
 
-bool Ledger::given_up(std::size_t placement) const {
+bool Ledger::has_failed(std::size_t placement) const {
   std::size_t failures = 0;
   for (const Entry& entry : entries_) {
     if (entry.placement == placement) failures = entry.failed.empty() ? 0 : failures + 1;
   }
-  return failures >= kFailuresMax;
+  return failures >= kAttempts;
 }
 
 std::string Ledger::why_failed(std::size_t placement) const {
@@ -142,9 +154,32 @@ std::string Ledger::why_failed(std::size_t placement) const {
 
 std::size_t Ledger::disturbed(std::size_t placement) const {
   std::size_t count = 0;
-  for (const auto& [key, entry] : last_)
+  for (const auto& [key, entry] : measured_)
     count += key.first == placement && !entries_[entry].disturbed.empty() ? 1 : 0;
   return count;
+}
+
+std::vector<Gap> gaps_of(const Plan& plan, const Ledger& ledger) {
+  std::vector<Gap> gaps;
+  for (std::size_t i = 0; i < plan.placements.size(); ++i) {
+    Gap gap{.placement = i, .failed = ledger.has_failed(i), .why = ledger.why_failed(i)};
+    for (std::size_t round = 0; round < ledger.rounds(); ++round)
+      gap.rounds += ledger.find(i, round) != nullptr ? 1 : 0;
+    if (!gap.failed && gap.rounds > 0) continue;
+    gap.failed = gap.failed || !gap.why.empty();
+    if (!gap.failed) gap.why = "the sweep ended before its first measurement";
+    gaps.push_back(std::move(gap));
+  }
+  return gaps;
+}
+
+std::string text_of(const Gap& gap, const Plan& plan) {
+  const std::string levels = plan.level_text(plan.placements[gap.placement].levels);
+  return fmt::format(
+      "{}{} {}: {}", name_of_placement(gap.placement), levels.empty() ? "" : " (" + levels + ")",
+      gap.rounds == 0 ? "has no figures"
+                      : fmt::format("has figures of {} rounds and then failed", gap.rounds),
+      gap.why);
 }
 
 std::string_view text_of(Ending ending) {

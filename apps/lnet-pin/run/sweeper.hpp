@@ -25,11 +25,15 @@ class Stage {
   [[nodiscard]] virtual Outcome<Figures> measure(std::size_t placement) = 0;
 };
 
+// Attempts of a disturbed or failed measurement in one round. A placement that fails in so many
+// consecutive attempts is failed and not measured again.
+inline constexpr unsigned kAttempts = 3;
+
 // The outcome of a placement in a round.
 struct Entry {
   std::size_t round = 0;
   std::size_t placement = 0;
-  unsigned attempt = 0;  // from 0: disturbed rounds are repeated
+  unsigned attempt = 0;  // from 0: disturbed and failed measurements are repeated
   std::optional<Figures> figures{};
   std::string disturbed{};  // reason; "": undisturbed
   std::string failed{};     // reason for missing figures
@@ -39,23 +43,40 @@ struct Entry {
 class Ledger {
  public:
   void add(const Entry& entry);
-  // The last attempt. Null: none, or it failed.
+  // The figures of the last attempt that has some; null: no attempt has.
   [[nodiscard]] const Figures* find(std::size_t placement, std::size_t round) const;
-  [[nodiscard]] bool has(std::size_t placement, std::size_t round) const;
-  [[nodiscard]] std::size_t rounds() const { return rounds_; }  // begun
+  // Undisturbed figures exist, or all attempts are used.
+  [[nodiscard]] bool is_settled(std::size_t placement, std::size_t round) const;
+  [[nodiscard]] unsigned attempts(std::size_t placement, std::size_t round) const;  // so far
+  [[nodiscard]] std::size_t rounds() const { return rounds_; }                      // begun
   // Figures by round, without failed rounds.
   [[nodiscard]] std::vector<double> throughput(std::size_t placement) const;
-  // It failed in this and the previous round, so it is not tried again.
-  [[nodiscard]] bool given_up(std::size_t placement) const;
+  // The last kAttempts attempts have failed, so it is not measured again.
+  [[nodiscard]] bool has_failed(std::size_t placement) const;
+  // The reason of the last attempt; "": it has not failed.
   [[nodiscard]] std::string why_failed(std::size_t placement) const;
   [[nodiscard]] std::size_t disturbed(std::size_t placement) const;
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
 
  private:
   std::vector<Entry> entries_{};
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> last_{};  // placement, round → entry
+  using Place = std::pair<std::size_t, std::size_t>;  // placement, round
+  std::map<Place, std::size_t> last_{};               // entry of the last attempt
+  std::map<Place, std::size_t> measured_{};           // of the last one with figures
   std::size_t rounds_ = 0;
 };
+
+// A placement without the figures that its plan asks for.
+struct Gap {
+  std::size_t placement = 0;
+  std::size_t rounds = 0;  // with figures
+  bool failed = false;     // else the sweep ended before its first measurement
+  std::string why;
+};
+// Placements that failed or have no figures at all.
+[[nodiscard]] std::vector<Gap> gaps_of(const Plan& plan, const Ledger& ledger);
+// "p3 (idle=sleep) has no figures: …"
+[[nodiscard]] std::string text_of(const Gap& gap, const Plan& plan);
 
 enum class Ending : std::uint8_t { kPrecise, kRounds, kBudget, kStopped, kNothing };
 [[nodiscard]] std::string_view text_of(Ending ending);

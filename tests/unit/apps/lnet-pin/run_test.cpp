@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cstdlib>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include "apps/lnet-pin/run/changes.hpp"
+#include "apps/lnet-pin/run/child.hpp"
 #include "apps/lnet-pin/run/journal.hpp"
 #include "apps/lnet-pin/run/lab.hpp"
 #include "lib/runtime/files/text_file.hpp"
+#include "tests/unit/apps/lnet-pin/scratch.hpp"
 #include "tests/unit/apps/lnet-pin/sweep_maker.hpp"
 
 namespace plnet::pin::run_test {
@@ -20,25 +24,6 @@ namespace fs = std::filesystem;
 constexpr const char* kSweep =
     "rounds: {least: 6, most: 8}\nprecision: 50\nfactors: {memory: [local, remote], idle: [yield, "
     "sleep]}\n";
-
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "pin-test-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  [[nodiscard]] std::string at(const std::string& name) const { return (path_ / name).string(); }
-  void write(const std::string& name, const std::string& text) const {
-    fs::create_directories(fs::path(at(name)).parent_path());
-    std::ofstream(at(name)) << text;
-  }
-
- private:
-  fs::path path_;
-};
 
 TEST(PinRun, RoundsAreInterleavedInAnOrderOfTheirOwn) {
   Results results = results_of(kSweep);
@@ -68,19 +53,85 @@ TEST(PinRun, GoesOnUntilIntervalsAreNarrow) {
   EXPECT_EQ(stage.measured(), 18U);
 }
 
-TEST(PinRun, APlacementThatFailsTwiceIsLeftAloneAndTheOthersGoOn) {
+TEST(PinRun, APlacementThatAlwaysFailsIsLeftAloneAndTheOthersGoOn) {
   Results results = results_of(kSweep);
   MadeUpStage stage(Speeds{{1, -1}});
   EXPECT_EQ(sweep_made_up(results, stage), Ending::kPrecise);
-  EXPECT_EQ(stage.measured(), 3 * 6U + 2);
-  EXPECT_TRUE(results.ledger.given_up(1));
+  EXPECT_EQ(stage.measured(), 3 * 6U + 3);
+  EXPECT_TRUE(results.ledger.has_failed(1));
   EXPECT_EQ(results.ledger.why_failed(1), "host has gone");
+  const auto gaps = gaps_of(results.plan, results.ledger);
+  ASSERT_EQ(gaps.size(), 1U);
+  EXPECT_TRUE(gaps[0].failed);
+  EXPECT_EQ(text_of(gaps[0], results.plan),
+            "p1 (memory=local idle=sleep) has no figures: host has gone");
   Results nothing = results_of(kSweep);
   MadeUpStage broken(Speeds{{0, -1}, {1, -1}, {2, -1}, {3, -1}});
   EXPECT_EQ(sweep_made_up(nothing, broken), Ending::kNothing);
+  EXPECT_EQ(broken.measured(), 4 * 3U);
   Results once = results_of("rounds: {least: 1, most: 1}\n");
   MadeUpStage never(Speeds{{0, -1}});
   EXPECT_EQ(sweep_made_up(once, never), Ending::kNothing);
+}
+
+TEST(PinRun, AFailedMeasurementIsMadeAgainInItsRound) {
+  Results results = results_of("rounds: {least: 2, most: 2}\nfactors: {idle: [yield, sleep]}\n");
+  MadeUpStage stage;
+  stage.fail_next(2);
+  EXPECT_EQ(sweep_made_up(results, stage), Ending::kRounds);
+  EXPECT_EQ(stage.measured(), 4U + 2);
+  const auto& entries = results.ledger.entries();
+  EXPECT_FALSE(entries[0].figures.has_value());
+  EXPECT_EQ(entries[1].attempt, 1U);
+  EXPECT_EQ(entries[2].attempt, 2U);
+  EXPECT_TRUE(entries[2].figures.has_value());
+  for (const std::size_t placement : {0U, 1U})
+    EXPECT_EQ(results.ledger.throughput(placement).size(), 2U) << "no round is without figures";
+  EXPECT_TRUE(gaps_of(results.plan, results.ledger).empty());
+}
+
+TEST(PinRun, AKilledSweepGoesOnWithTheRemainingAttempts) {
+  Results results = results_of("rounds: {least: 1, most: 1}\n");
+  results.ledger.add({.round = 0, .placement = 0, .attempt = 0, .failed = "no huge pages"});
+  MadeUpStage stage;
+  EXPECT_EQ(sweep_made_up(results, stage), Ending::kRounds);
+  EXPECT_EQ(stage.measured(), 1U);
+  EXPECT_EQ(results.ledger.entries().back().attempt, 1U);
+  Results failed = results_of("rounds: {least: 1, most: 1}\n");
+  for (unsigned attempt = 0; attempt < kAttempts; ++attempt)
+    failed.ledger.add({.round = 0, .placement = 0, .attempt = attempt, .failed = "no huge pages"});
+  MadeUpStage idle;
+  EXPECT_EQ(sweep_made_up(failed, idle), Ending::kNothing);
+  EXPECT_EQ(idle.measured(), 0U);
+}
+
+TEST(PinRun, DisturbedFiguresStayIfTheRepetitionFails) {
+  Ledger ledger;
+  ledger.add({.figures = Figures{.throughput_mibps = 5}, .disturbed = "steal"});
+  ledger.add({.attempt = 1, .failed = "host has gone"});
+  ASSERT_NE(ledger.find(0, 0), nullptr);
+  EXPECT_EQ(ledger.find(0, 0)->throughput_mibps, 5);
+  EXPECT_FALSE(ledger.is_settled(0, 0));
+  EXPECT_EQ(ledger.disturbed(0), 1U);
+}
+
+TEST(PinRun, PlacementsThatTheBudgetLeavesOutAreNamed) {
+  Results results = results_of("rounds: {least: 1, most: 1}\nfactors: {idle: [yield, sleep]}\n");
+  MadeUpStage stage;
+  stage.stop_after(2);
+  EXPECT_EQ(sweep_made_up(results, stage), Ending::kStopped);
+  const auto gaps = gaps_of(results.plan, results.ledger);
+  ASSERT_EQ(gaps.size(), 1U);
+  EXPECT_FALSE(gaps[0].failed);
+  EXPECT_NE(text_of(gaps[0], results.plan).find("ended before its first measurement"),
+            std::string::npos);
+}
+
+TEST(PinRun, OneRoundIsNeverPrecise) {
+  Results results = results_of("rounds: {least: 1, most: 7}\nprecision: 50\n");
+  MadeUpStage stage;
+  EXPECT_EQ(sweep_made_up(results, stage), Ending::kPrecise);
+  EXPECT_EQ(stage.measured(), 6U) << "fewer rounds have no interval at 95 %";
 }
 
 TEST(PinRun, ADisturbedMeasurementIsMadeAgain) {
@@ -184,6 +235,44 @@ TEST(PinRun, ChangesArePutBackByTheNextStart) {
   EXPECT_EQ(now("/sys/kernel/mm/transparent_hugepage/enabled"), "madvise");
   EXPECT_TRUE((*changes)->empty());
   EXPECT_FALSE(fs::exists(scratch.at("state/changes.jsonl")));
+}
+
+TEST(PinRun, AProgramHasASessionItsFilesAndItsCpus) {
+  const Scratch scratch;
+  cpu_set_t before;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  unsigned first = 0;
+  while (!CPU_ISSET(first, &before))
+    ++first;
+  const auto start = [&](const char* script) {
+    return Child::start({.words = {"sh", "-c", script},
+                         .output = scratch.at("output"),
+                         .errors = scratch.at("errors"),
+                         .cpus = {first}});
+  };
+  auto child = start(
+      "read -r line; echo \"$line\"; taskset -cp $$; ps -o sid= -p $$; echo bad >&2; "
+      "exit 3");
+  ASSERT_TRUE(child) << child.error().what;
+  ASSERT_TRUE((*child)->write("some words\n"));
+  std::optional<int> status;
+  while (!status)
+    status = (*child)->ended();
+  EXPECT_EQ(*status, 3);
+  EXPECT_GE((*child)->cpu_seconds(), 0);
+  const std::string said = text_so_far(scratch.at("output"));
+  EXPECT_TRUE(said.starts_with("some words\n")) << said;
+  EXPECT_NE(said.find("affinity list: " + std::to_string(first) + "\n"), std::string::npos) << said;
+  EXPECT_NE(last_line(said).find(std::to_string((*child)->pid())), std::string::npos) << said;
+  EXPECT_EQ(last_line(text_so_far(scratch.at("errors"))), "bad");
+  cpu_set_t after;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after)) << "lnet-pin keeps its own CPUs";
+  const auto missing = Child::start({.words = {"/nowhere/program"}});
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().what.find("cannot start '/nowhere/program': No such file"),
+            std::string::npos)
+      << missing.error().what;
 }
 
 TEST(PinRun, ARecordNeverReachesOtherFiles) {

@@ -164,5 +164,12 @@ TEST(PinStats, AnUndecidableDesignIsReported) {
   EXPECT_EQ(aliased.unknown, std::vector<std::size_t>{1});
 }
 
+TEST(PinStats, RoundsForAnInterval) {
+  EXPECT_EQ(rounds_for_interval(0.95), 6U);
+  EXPECT_EQ(rounds_for_interval(0.5), 2U);
+  EXPECT_EQ(rounds_for_interval(0.99), 8U);
+  EXPECT_EQ(pairs_needed(0.95, 1), 7U);
+}
+
 }  // namespace
 }  // namespace plnet::pin::stats_test

@@ -30,6 +30,10 @@ class MadeUpStage final : public Stage {
     ++measured_;
     if (measured_ == stop_after_) return failure(Errc::kCancelled, "interrupted");
     const auto speed = speeds_.find(placement);
+    if (failures_ > 0) {
+      --failures_;
+      return failure(Errc::kNoMemory, "no huge pages");
+    }
     if (speed != speeds_.end() && speed->second <= 0) return failure(Errc::kIo, "host has gone");
     const double noise = std::exp(0.01 * normal());
     Figures figures{.throughput_mibps = (speed == speeds_.end() ? 1000.0 : speed->second) * noise};
@@ -47,6 +51,7 @@ class MadeUpStage final : public Stage {
 
   void stop_after(std::size_t count) { stop_after_ = count; }
   void steal_once(double percent) { steal_ = percent; }
+  void fail_next(unsigned count) { failures_ = count; }
   [[nodiscard]] std::size_t measured() const { return measured_; }
 
  private:
@@ -60,6 +65,7 @@ class MadeUpStage final : public Stage {
   std::size_t measured_ = 0;
   std::size_t stop_after_ = 0;
   double steal_ = 0;
+  unsigned failures_ = 0;
 };
 
 inline Results results_of(const std::string& text, const char* machine = kTwoNodes) {
