@@ -104,6 +104,13 @@ Outcome<Placement> running_placement(const CommandLine& line) {
     path = std::move(*standard);
   }
   auto client = runtime::ControlClient::connect(path, clock);
+  // The advice of the shared client names a flag that only lnetctl has.
+  if (!client && client.error().code == Errc::kRefused) {
+    return failure(Errc::kRefused,
+                   fmt::format("no node listens on '{}'; start one with 'lnet-router', or name "
+                               "its socket by --socket PATH",
+                               path));
+  }
   if (!client) return std::unexpected(std::move(client.error()));
   const auto reply = client->call("cpt show", {{"verbose", 0}}, kAnswerMax);
   if (!reply)

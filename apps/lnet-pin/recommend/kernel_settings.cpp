@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A placement as settings of a kernel node. Checked against lustre-release 2.17:
-// lnet/lnet/lib-cpt.c: cfs_cpt_table_create_pattern(); lnet/klnds/socklnd/socklnd_cb.c:
+// lnet/lnet/lib-cpt.c: cfs_cpt_table_create_pattern() and its module parameters, which were in
+// libcfs/libcfs before; lnet/klnds/socklnd/socklnd_cb.c:
 // ksocknal_scheduler(); lnet/klnds/o2iblnd/o2iblnd_cb.c: kiblnd_scheduler(): their threads are
 // bound to CPTs.
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/lnet-pin/recommend/host_commands.hpp"
 #include "apps/lnet-pin/recommend/recommendation.hpp"
 #include "lib/base/joined.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
@@ -53,22 +55,6 @@ std::string scheduler_lines(const Results& results, const Placement& placement) 
   return text;
 }
 
-std::string interrupt_lines(const Results& results, const Placement& placement) {
-  if (!placement.interrupt_cpus) return {};
-  const std::string cpus = runtime::format_number_list(*placement.interrupt_cpus);
-  std::string text = "\n# Interrupts, after each start; irqbalance must leave them alone.\n";
-  text += "systemctl disable --now irqbalance\n";
-  for (const std::string& name : results.plan.sweep.interfaces) {
-    const Nic* const nic = results.machine.find_nic(name);
-    if (nic == nullptr) continue;
-    text += fmt::format(
-        "for irq in $(ls /sys/class/net/{}/device/msi_irqs); do echo {} > "
-        "/proc/irq/$irq/smp_affinity_list; done\n",
-        name, cpus);
-  }
-  return text;
-}
-
 }  // namespace
 
 Outcome<std::string> cpu_pattern_of(const Placement& placement) {
@@ -98,8 +84,10 @@ std::string kernel_settings(const Results& results, const Recommendation& choice
   const auto pattern = cpu_pattern_of(placement);
   if (!pattern) return text + fmt::format("# not possible: {}\n", pattern.error().what);
   text += "# /etc/modprobe.d/lustre-cpt.conf; takes effect when the modules are loaded.\n";
-  text += fmt::format("options libcfs cpu_npartitions={} cpu_pattern=\"{}\"\n",
-                      placement.cpts.size(), *pattern);
+  const std::string partitions =
+      fmt::format("cpu_npartitions={} cpu_pattern=\"{}\"", placement.cpts.size(), *pattern);
+  text += fmt::format("options lnet {}\n", partitions);
+  text += fmt::format("# Before Lustre 2.17 instead: options libcfs {}\n", partitions);
   text += networks_line(results, placement) + scheduler_lines(results, placement);
   for (const PinnedCpt& cpt : placement.cpts) {
     const auto* const thread = results.machine.topology.find_cpu(cpt.cpus.front());
@@ -109,13 +97,14 @@ std::string kernel_settings(const Results& results, const Recommendation& choice
         "node of this placement.\n";
     break;
   }
-  if (placement.governor != "keep") {
-    text += fmt::format(
-        "\n# The frequency governor, after each start.\nfor cpu in {}; do echo {} > "
-        "/sys/devices/system/cpu/cpu$cpu/cpufreq/scaling_governor; done\n",
-        joined(placement.cpus(), " "), placement.governor);
+  if (placement.hugepages != "keep") {
+    text += fmt::format("# Huge pages ({}) are left out: LNet of the kernel does not use them.\n",
+                        placement.hugepages);
   }
-  return text + interrupt_lines(results, placement);
+  const std::string commands =
+      governor_commands(results, placement) + interrupt_commands(results, placement);
+  if (!commands.empty()) text += "\n# Commands, after each start of the host.\n" + commands;
+  return text;
 }
 
 }  // namespace plnet::pin

@@ -101,9 +101,14 @@ std::vector<Finding> check_results(const Placement& placement, const Machine& ma
                            results.machine.topology.name, results.machine.topology.threads.size(),
                            machine.topology.name, machine.topology.threads.size())}};
   }
+  const AimAnalysis* const figures = analysis.find(aim);
   const auto choice = recommend(results, analysis, aim);
-  if (!choice) return {{true, choice.error().what}};
-  std::vector<Finding> findings{{false, "the best is " + reason_of(results, *choice)}};
+  if (figures == nullptr) return {{true, choice ? "" : choice.error().what}};
+  std::vector<Finding> findings;
+  if (choice)
+    findings.push_back({false, "the best is " + reason_of(results, *choice)});
+  else
+    findings.push_back({false, choice.error().what});
   const auto key_of = [&](Placement each) {
     each.interrupt_cpus.reset();
     each.governor = each.hugepages = "keep";
@@ -113,20 +118,23 @@ std::vector<Finding> check_results(const Placement& placement, const Machine& ma
     return symmetry_key(each, results.machine, results.plan.others);
   };
   const std::string own = key_of(placement);
-  const AimAnalysis& figures = *analysis.find(aim);
-  for (std::size_t i = 0; i < figures.results.size(); ++i) {
-    const PlacementResult& each = figures.results[i];
+  for (std::size_t i = 0; i < figures->results.size(); ++i) {
+    const PlacementResult& each = figures->results[i];
     const Placement& measured = results.plan.placements[each.placement];
     if (measured.busy_neighbour || key_of(measured) != own) continue;
-    // The recommended one need not have the best figure, if the difference is not certain.
-    const bool worse = row_of(aim).higher_is_better ? each.interval.high < choice->interval.low
-                                                    : each.interval.low > choice->interval.high;
-    findings.push_back(
-        {worse, fmt::format("the node is placed like {}, which is number {} of {}: {:.1f} {} "
-                            "({:.1f} to {:.1f}), the best has {:.1f}",
-                            name_of_placement(each.placement), i + 1, figures.results.size(),
-                            each.interval.estimate, unit_of(aim, results.plan), each.interval.low,
-                            each.interval.high, choice->interval.estimate)});
+    std::string text =
+        fmt::format("the node is placed like {}, which is number {} of {}: {:.1f} {}",
+                    name_of_placement(each.placement), i + 1, figures->results.size(),
+                    each.interval.estimate, unit_of(aim, results.plan));
+    bool worse = false;
+    if (each.rounds >= rounds_for_interval(results.plan.sweep.confidence) && choice) {
+      // The recommended one need not have the best figure, if the difference is not certain.
+      worse = row_of(aim).higher_is_better ? each.interval.high < choice->interval.low
+                                           : each.interval.low > choice->interval.high;
+      text += fmt::format(" ({:.1f} to {:.1f}), the best has {:.1f}", each.interval.low,
+                          each.interval.high, choice->interval.estimate);
+    }
+    findings.push_back({worse, std::move(text)});
     return findings;
   }
   findings.push_back({false, "the node's placement was not measured"});

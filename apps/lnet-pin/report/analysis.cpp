@@ -111,6 +111,7 @@ void add_overhead(const Results& results, Analysis& analysis) {
   for (const Entry& entry : results.ledger.entries()) {
     ++analysis.measurements;
     analysis.disturbed += entry.disturbed.empty() ? 0 : 1;
+    analysis.failed += entry.figures ? 0 : 1;
     if (!entry.figures) continue;
     const double cpu_seconds = entry.figures->cpu_seconds.value_or(0);
     if (cpu_seconds <= 0) continue;

@@ -54,6 +54,7 @@ struct Analysis {
   std::optional<double> overhead_percent{};  // CPU time of lnet-pin over that of the placed node
   std::size_t measurements = 0;
   std::size_t disturbed = 0;
+  std::size_t failed = 0;
 
   [[nodiscard]] const AimAnalysis* find(Aim aim) const;
 };

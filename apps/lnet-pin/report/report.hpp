@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "apps/lnet-pin/report/analysis.hpp"
 
@@ -20,6 +21,9 @@ namespace plnet::pin {
 
 // "+3.1 % (0.5 to 5.9)", or that no difference is visible and the size of a detectable one.
 [[nodiscard]] std::string text_of(const Comparison& comparison);
+// "2 rounds are too few for an interval, 6 are needed"
+[[nodiscard]] std::string too_few_text(std::size_t rounds, std::size_t needed,
+                                       std::string_view purpose = "for an interval");
 [[nodiscard]] std::string percent_text(const Interval& percent);
 // "harness: 0.40 % of the placed node's CPU time"
 [[nodiscard]] std::string harness_text(double percent);

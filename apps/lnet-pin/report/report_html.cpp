@@ -46,6 +46,12 @@ std::string effects_section(const Results& results, const AimAnalysis& analysis)
   const auto level = [&factors](std::size_t factor, std::size_t number) {
     return fmt::format("{}={}", row_of(factors[factor].kind).name, factors[factor].levels[number]);
   };
+  const std::size_t needed = rounds_for_interval(results.plan.sweep.confidence);
+  if (analysis.effects.main.empty() && analysis.effects.unknown.empty()) return {};
+  if (analysis.effect_rounds < needed) {
+    return fmt::format("<p class='pale'>{}: {}</p>", row_of(analysis.aim).title,
+                       too_few_text(analysis.effect_rounds, needed));
+  }
   std::vector<Bar> bars;
   bars.reserve(analysis.effects.main.size());
   for (const MainEffect& each : analysis.effects.main)
@@ -116,6 +122,14 @@ std::optional<double> counter_ratio(const Results& results, std::size_t placemen
   return median_of(std::move(values));
 }
 
+std::string shown_median(const PlacementResult& result, double confidence) {
+  const auto& [estimate, low, high] = result.interval;
+  const int digits = estimate < 1000 ? 1 : 0;
+  if (result.rounds < rounds_for_interval(confidence))
+    return fmt::format("{:.{}f} (no interval)", estimate, digits);
+  return fmt::format("{:.{}f} ({:.{}f} – {:.{}f})", estimate, digits, low, digits, high, digits);
+}
+
 std::string placement_table(const Results& results, const Analysis& analysis) {
   std::string html =
       "<div class='wide'><table class='sorts'><thead><tr><th class='left'>placement<th "
@@ -143,13 +157,10 @@ std::string placement_table(const Results& results, const Analysis& analysis) {
         html += cell("–", -1) + cell(results.ledger.why_failed(i), -1, true);
         continue;
       }
-      const auto& [estimate, low, high] = result->interval;
-      const int digits = estimate < 1000 ? 1 : 0;
-      html += cell(fmt::format("{:.{}f} ({:.{}f} – {:.{}f})", estimate, digits, low, digits, high,
-                               digits),
-                   estimate) +
-              cell(i == 0 ? "baseline" : text_of(result->versus), result->versus.percent.estimate,
-                   true);
+      html +=
+          cell(shown_median(*result, results.plan.sweep.confidence), result->interval.estimate) +
+          cell(i == 0 ? "baseline" : text_of(result->versus), result->versus.percent.estimate,
+               true);
     }
     html += number(typical(results, i, &Figures::busy_cores), 2) +
             number(typical(results, i, &Figures::duty_percent), 0) +
@@ -215,6 +226,9 @@ std::string html_of(const Results& results, const Analysis& analysis) {
       html_escaped(plan.sweep.name), kPageStyle, html_escaped(results.begun),
       plan.placements.size(), text_of(plan.sweep.measured), results.ledger.rounds(),
       plan.sweep.confidence * 100);
+  if (const std::size_t needed = rounds_for_interval(plan.sweep.confidence);
+      results.ledger.rounds() < needed)
+    html += fmt::format("<p>{}.</p>", too_few_text(results.ledger.rounds(), needed));
   html += interval_plots(results, analysis);
   html += "<h2>Effects</h2><div class='plots'>";
   for (const AimAnalysis& each : analysis.aims)
@@ -225,8 +239,10 @@ std::string html_of(const Results& results, const Analysis& analysis) {
   html +=
       "<h2>Placements</h2><p class='pale'>Medians of the rounds; a click on a heading sorts.</p>";
   html += placement_table(results, analysis) + drawings(results, analysis);
-  html += fmt::format("<p class='pale'>{} of {} measurements were disturbed.</p>",
-                      analysis.disturbed, analysis.measurements);
+  html += fmt::format("<p class='pale'>{} of {} measurements were disturbed, {} failed.</p>",
+                      analysis.disturbed, analysis.measurements, analysis.failed);
+  for (const Gap& gap : gaps_of(plan, results.ledger))
+    html += fmt::format("<p>{}</p>", html_escaped(text_of(gap, plan)));
   if (!results.counters_note.empty()) {
     html += fmt::format("<p class='pale'>Processor counters: {}</p>",
                         html_escaped(results.counters_note));

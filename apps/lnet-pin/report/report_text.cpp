@@ -13,11 +13,31 @@ namespace {
 
 std::string failures_text(const Results& results) {
   std::string text;
-  for (std::size_t i = 0; i < results.plan.placements.size(); ++i) {
-    if (const std::string why = results.ledger.why_failed(i); !why.empty())
-      text += fmt::format("{} failed: {}\n", name_of_placement(i), why);
+  for (const Gap& gap : gaps_of(results.plan, results.ledger))
+    text += text_of(gap, results.plan) + "\n";
+  return text;
+}
+
+std::string repeats_text(const Analysis& analysis) {
+  std::string text;
+  if (analysis.disturbed > 0) {
+    text += fmt::format("{} of {} measurements were disturbed; each was made again up to twice\n",
+                        analysis.disturbed, analysis.measurements);
+  }
+  if (analysis.failed > 0) {
+    text += fmt::format("{} of {} measurements failed; each was made again up to twice\n",
+                        analysis.failed, analysis.measurements);
   }
   return text;
+}
+
+std::string median_text(const PlacementResult& result, double confidence) {
+  const auto& [estimate, low, high] = result.interval;
+  const std::size_t needed = rounds_for_interval(confidence);
+  if (result.rounds >= needed)
+    return fmt::format("{:>10.1f} ({:.1f} to {:.1f}), {} rounds", estimate, low, high,
+                       result.rounds);
+  return fmt::format("{:>10.1f} (no interval: {})", estimate, too_few_text(result.rounds, needed));
 }
 
 std::string table_of(const Results& results, const AimAnalysis& analysis) {
@@ -26,9 +46,8 @@ std::string table_of(const Results& results, const AimAnalysis& analysis) {
       fmt::format("\n{}, {} (median, {:.0f} % interval)\n", row.title,
                   unit_of(analysis.aim, results.plan), results.plan.sweep.confidence * 100);
   for (const PlacementResult& each : analysis.results) {
-    text += fmt::format("{:>5} {:>10.1f} ({:.1f} to {:.1f}), {} rounds  {}\n",
-                        name_of_placement(each.placement), each.interval.estimate,
-                        each.interval.low, each.interval.high, each.rounds,
+    text += fmt::format("{:>5} {}  {}\n", name_of_placement(each.placement),
+                        median_text(each, results.plan.sweep.confidence),
                         each.placement == 0 ? "baseline" : text_of(each.versus));
   }
   return text;
@@ -38,6 +57,9 @@ std::string effects_text(const Results& results, const AimAnalysis& analysis) {
   const auto& factors = results.plan.sweep.factors;
   const Effects& effects = analysis.effects;
   if (effects.main.empty() && effects.unknown.empty()) return {};
+  const std::size_t needed = rounds_for_interval(results.plan.sweep.confidence);
+  if (analysis.effect_rounds < needed)
+    return fmt::format("effects: {}\n", too_few_text(analysis.effect_rounds, needed));
   std::string text =
       fmt::format("effects over {} rounds, all else being equal:\n", analysis.effect_rounds);
   const auto level = [&factors](std::size_t factor, std::size_t number) {
@@ -70,6 +92,11 @@ std::string harness_text(double percent) {
   return fmt::format("harness: {:.2f} % of the placed node's CPU time", percent);
 }
 
+std::string too_few_text(std::size_t rounds, std::size_t needed, std::string_view purpose) {
+  return fmt::format("{} {} too few {}, {} are needed", rounds,
+                     rounds == 1 ? "round is" : "rounds are", purpose, needed);
+}
+
 std::string percent_text(const Interval& percent) {
   return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f})", percent.estimate, percent.low, percent.high);
 }
@@ -77,7 +104,9 @@ std::string percent_text(const Interval& percent) {
 std::string text_of(const Comparison& comparison) {
   switch (comparison.verdict) {
     case Verdict::kTooFew:
-      return fmt::format("{}; too few rounds to tell", percent_text(comparison.percent));
+      if (comparison.pairs == 0) return "no round in common with the baseline";
+      return fmt::format("{:+.1f} %; {}", comparison.percent.estimate,
+                         too_few_text(comparison.pairs, comparison.needed, "to compare"));
     case Verdict::kEqual:
       return fmt::format("{}; no difference seen, one of {:.1f} % would have been",
                          percent_text(comparison.percent), comparison.detectable_percent);
@@ -98,11 +127,7 @@ std::string text_of(const Results& results, const Analysis& analysis) {
     text += table_of(results, each);
     text += effects_text(results, each);
   }
-  text += "\n" + failures_text(results);
-  if (analysis.disturbed > 0) {
-    text += fmt::format("{} of {} measurements were disturbed; each was made again up to twice\n",
-                        analysis.disturbed, analysis.measurements);
-  }
+  text += "\n" + failures_text(results) + repeats_text(analysis);
   if (!results.counters_note.empty())
     text += fmt::format("processor counters: {}\n", results.counters_note);
   if (analysis.overhead_percent) {

@@ -132,7 +132,7 @@ TEST(PinRecommend, TheSameCptsForAKernelNode) {
   const auto choice = recommend(results, analyse(results, kResamples), Aim::kThroughput);
   ASSERT_TRUE(choice);
   const std::string text = kernel_settings(results, *choice);
-  EXPECT_NE(text.find("options libcfs cpu_npartitions=2 cpu_pattern=\"0[0] 1[1]\""),
+  EXPECT_NE(text.find("options lnet cpu_npartitions=2 cpu_pattern=\"0[0] 1[1]\""),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("networks=\"tcp(INTERFACE)[0,1]\""), std::string::npos) << text;
@@ -157,6 +157,78 @@ TEST(PinRecommend, TheBaselineIfNothingWasSeenToBeBetter) {
   const auto none = recommend(results, analyse(results, kResamples), Aim::kWatt);
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().what.find("throughput, p99, efficiency"), std::string::npos);
+}
+
+Results short_sweep(unsigned rounds) {
+  Results results =
+      results_of("rounds: {least: " + std::to_string(rounds) + ", most: " + std::to_string(rounds) +
+                 "}\nfactors: {idle: [yield, sleep]}\n");
+  MadeUpStage stage(Speeds{{0, 1000}, {1, 2000}});
+  (void)sweep_made_up(results, stage);
+  return results;
+}
+
+TEST(PinRecommend, NothingOnTooFewRounds) {
+  for (const unsigned rounds : {1U, 2U, 6U}) {
+    const Results results = short_sweep(rounds);
+    const auto choice = recommend(results, analyse(results, kResamples), Aim::kThroughput);
+    ASSERT_FALSE(choice) << rounds;
+    EXPECT_NE(choice.error().what.find("7 are needed"), std::string::npos) << choice.error().what;
+  }
+  const Results enough = short_sweep(7);
+  const auto choice = recommend(enough, analyse(enough, kResamples), Aim::kThroughput);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->placement, 1U);
+}
+
+TEST(PinRecommend, PlacementsWithTooFewRoundsAreNamed) {
+  Results results = short_sweep(8);
+  Results partial =
+      results_of("rounds: {least: 8, most: 8}\nfactors: {idle: [yield, sleep, busy]}\n");
+  for (const Entry& each : results.ledger.entries())
+    partial.ledger.add(each);
+  partial.ledger.add({.round = 0, .placement = 2, .figures = Figures{.throughput_mibps = 9000}});
+  const auto choice = recommend(partial, analyse(partial, kResamples), Aim::kThroughput);
+  ASSERT_TRUE(choice) << choice.error().what;
+  EXPECT_EQ(choice->placement, 1U) << "one round of p2 decides nothing";
+  EXPECT_EQ(choice->undecided, std::vector<std::size_t>{2});
+  EXPECT_NE(reason_of(partial, *choice).find("too few rounds to compare p2"), std::string::npos);
+}
+
+TEST(PinReport, TooFewRoundsHaveNoInterval) {
+  const Results results = short_sweep(1);
+  const Analysis analysis = analyse(results, kResamples);
+  const std::string text = text_of(results, analysis);
+  EXPECT_NE(text.find("(no interval: 1 round is too few for an interval, 6 are needed)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("%; 1 round is too few to compare, 7 are needed"), std::string::npos);
+  EXPECT_NE(text.find("effects: 1 round is too few"), std::string::npos);
+  EXPECT_EQ(text.find(" to 1"), std::string::npos) << "no bounds\n" << text;
+  const Json json = json_of(results, analysis);
+  const Json& best = json["aims"]["throughput"]["placements"][0];
+  EXPECT_FALSE(best["median"].contains("low"));
+  EXPECT_FALSE(best["versus_baseline"]["percent"].contains("low"));
+  EXPECT_EQ(best["versus_baseline"]["pairs_needed"], 7);
+  EXPECT_EQ(json["rounds_needed"], 6);
+  EXPECT_NE(html_of(results, analysis).find("1 round is too few for an interval, 6 are needed"),
+            std::string::npos);
+  const Results enough = short_sweep(7);
+  EXPECT_TRUE(
+      json_of(enough, analyse(enough, kResamples))["aims"]["throughput"]["placements"][0]["median"]
+          .contains("low"));
+}
+
+TEST(PinReport, FailedPlacementsAreNamedEverywhere) {
+  Results results = results_of("rounds: {least: 7, most: 7}\nfactors: {idle: [yield, sleep]}\n");
+  MadeUpStage stage(Speeds{{1, -1}});
+  (void)sweep_made_up(results, stage);
+  const Analysis analysis = analyse(results, kResamples);
+  EXPECT_EQ(analysis.failed, 3U);
+  const char* const words = "p1 (idle=sleep) has no figures: host has gone";
+  EXPECT_NE(text_of(results, analysis).find(words), std::string::npos);
+  EXPECT_NE(html_of(results, analysis).find(words), std::string::npos);
+  EXPECT_EQ(json_of(results, analysis)["failed"]["p1"], "host has gone");
 }
 
 TEST(PinRecommend, SharedCpusAreNoPattern) {
