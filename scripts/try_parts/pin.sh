@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A small sweep of lnet-pin: the best idle policy for the poller of a server on this machine.
 
-say "The best CPUs for pollers: a small sweep of lnet-pin: two placements of a server, seven rounds"
+say "The best idle policy for a poller: a small sweep of lnet-pin, two policies of a server, seven rounds"
 cat >pin.yaml <<'YAML'
 name: try
 measured: server

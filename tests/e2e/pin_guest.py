@@ -67,7 +67,7 @@ def chain(guest, programs):
     assert last["placement"] == "p1" and last["versus_baseline"]["verdict"] == "lower", report["aims"]["throughput"]
     assert last["versus_baseline"]["percent"]["high"] < 0, last
     yaml, kernel = guest.must(pin, "recommend", "/tmp/guest"), guest.must(pin, "recommend", "/tmp/guest", "--for", "kernel")
-    assert "options libcfs cpu_npartitions=" in kernel, kernel
+    assert "\noptions lnet cpu_npartitions=" in kernel, kernel
     print(yaml, kernel, flush=True)
     check(guest, programs, guest.write("/tmp/recommended.yaml", yaml))
     assert "nothing was changed" in guest.must(pin, "restore"), "restored at the end"
