@@ -8,6 +8,7 @@
 #include "apps/lnet-pin/commands.hpp"
 #include "apps/lnet-pin/exit_status.hpp"
 #include "apps/lnet-pin/run/changes.hpp"
+#include "apps/manual/cli_page.hpp"
 
 namespace plnet::pin {
 namespace {
@@ -17,6 +18,7 @@ void add_machine(CLI::App& app, CommandLine& line) {
       app.add_option("--synthetic", line.synthetic,
                      "for a machine with this description: 'pack:2 [numa] core:4 pu:2'");
   app.add_option("--xml", line.xml, "for a machine from a file that `lstopo FILE.xml` wrote")
+      ->type_name("FILE")
       ->excludes(synthetic);
 }
 
@@ -32,6 +34,7 @@ void add_json(CLI::App& app, CommandLine& line) {
 
 void add_state(CLI::App& app, CommandLine& line) {
   app.add_option("--state", line.state, "folder with the record of changes on this machine")
+      ->type_name("FOLDER")
       ->capture_default_str();
 }
 
@@ -42,7 +45,8 @@ void add_measuring(CLI::App& app, CommandLine& line) {
   probe.add_option("--seconds", line.seconds, "approximate duration")
       ->check(CLI::Range(0.1, kSecondsMax))
       ->capture_default_str();
-  probe.add_option("-o,--report", line.results, "folder for probe.txt, .json and .html");
+  probe.add_option("-o,--report", line.results, "folder for probe.txt, .json and .html")
+      ->type_name("FOLDER");
   add_json(probe, line);
   CLI::App& plan = *app.add_subcommand(
       "plan", "list the placements of a sweep, the number of runs and the minutes; start nothing");
@@ -52,9 +56,12 @@ void add_measuring(CLI::App& app, CommandLine& line) {
   add_json(plan, line);
   CLI::App& run = *app.add_subcommand("run", "measure a sweep, or go on with one");
   run.add_option("SWEEP", line.sweep, "a file; without: that of the existing results");
-  run.add_option("-o,--results", line.results, "folder for the journal and the report")->required();
+  run.add_option("-o,--results", line.results, "folder for the journal and the report")
+      ->type_name("FOLDER")
+      ->required();
   run.add_option("--programs", line.programs,
-                 "folder of lnet-router and lnet-selftest, on every host; without: PATH has them");
+                 "folder of lnet-router and lnet-selftest, on every host; without: PATH has them")
+      ->type_name("FOLDER");
   add_state(run, line);
 }
 
@@ -70,8 +77,10 @@ void add_reading(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
   CLI::App& check = *app.add_subcommand(
       "check", "compare a running node's placement with the machine, and with results");
-  check.add_option("--socket", line.socket, "control socket of the node (/run/plnet/control.sock)");
-  check.add_option("--results", line.results, "the folder of a run on this machine");
+  check.add_option("--socket", line.socket, "control socket of the node (/run/plnet/control.sock)")
+      ->type_name("PATH");
+  check.add_option("--results", line.results, "the folder of a run on this machine")
+      ->type_name("FOLDER");
   add_aim(check, line);
   add_json(check, line);
   add_state(*app.add_subcommand("restore", "undo the changes of a killed run on this machine"),
@@ -93,6 +102,8 @@ int run_command_line(int count, const char* const* words) {
       "some placements failed, 130 interrupted.");
   add_measuring(app, line);
   add_reading(app, line);
+  if (const auto text = manual::answer(app, "lnet-pin", count, words))
+    return std::fputs(text->c_str(), stdout) < 0 ? kFailed : kGood;
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {

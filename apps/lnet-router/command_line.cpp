@@ -4,6 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "apps/manual/cli_page.hpp"
+#include "apps/manual/config_page.hpp"
+#include "node/net/family_facts.hpp"
+
 namespace plnet::apps {
 namespace {
 
@@ -32,7 +36,15 @@ std::expected<CommandLine, node::EarlyEnd> parse_command_line(int count, const c
   app.add_flag("--drain-full-notice", drain.full_notice,
                "such a drain gives peers all of alive_router_check_interval + "
                "router_ping_timeout, also if all have acknowledged");
+  bool config_page = false;
+  app.add_flag("--print-config-manual", config_page, "print the manual page of plnet.yaml");
+  if (auto text = manual::answer(app, "lnet-router", count, words))
+    return std::unexpected(node::EarlyEnd{0, std::move(*text)});
   if (auto end = node::take_flags(app, count, words)) return std::unexpected(std::move(*end));
+  if (config_page) {
+    const runtime::Schema schema(node::family_sections());
+    return std::unexpected(node::EarlyEnd{0, manual::config_page(schema)});
+  }
   if (auto end = flags.informative()) return std::unexpected(std::move(*end));
   auto node = flags.read();
   if (!node) return std::unexpected(node::wrong_flags(app, node.error()));

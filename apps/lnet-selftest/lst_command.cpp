@@ -18,6 +18,7 @@
 #include "apps/lnet-selftest/lst/lst.hpp"
 #include "apps/lnet-selftest/variables.hpp"
 #include "apps/lnetctl/option_parser.hpp"
+#include "apps/manual/option_page.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "lib/runtime/host/cpu_claims.hpp"
@@ -37,6 +38,8 @@ constexpr auto kOptions = std::to_array<apps::OptionRow>({
     flag("version", 'V', "print the version"),
     flag("help", 'h', "print this help"),
     flag("list-commands", 0, "list the commands"),
+    text(manual::kCompletion, 0, "SHELL", manual::kCompletionHelp),
+    flag(manual::kPrintManual, 0, manual::kPrintManualHelp),
 });
 
 std::string option_or(const apps::Arguments& options, const char* name, std::string otherwise) {
@@ -111,13 +114,14 @@ int end(const Shell& shell, int status) {
   return status & 0xff;
 }
 
-constexpr const char* kOwnSession =
-    "usage: lnet-selftest console [OPTIONS] [COMMAND]\n\n"
+constexpr const char* kConsoleUsage = "usage: lnet-selftest console [OPTIONS] [COMMAND]\n\n";
+constexpr const char* kConsoleHelp =
     "The commands of lst, one or line by line, with a session and a console of its own: it starts\n"
-    "with new_session, and everything is removed at the end.\n\n";
+    "with new_session, and everything is removed at the end.";
 
 std::string global_help(bool own_session) {
-  std::string help = (own_session ? kOwnSession : "") + overview() + "\nBefore the command:\n";
+  const std::string own = fmt::format("{}{}\n\n", kConsoleUsage, kConsoleHelp);
+  std::string help = (own_session ? own : "") + overview() + "\nBefore the command:\n";
   for (const apps::OptionRow& option : kOptions) {
     const std::string name =
         fmt::format("{}{}{}", option.name, option.value_name.empty() ? "" : " ", option.value_name);
@@ -143,6 +147,8 @@ std::optional<int> run_informative(const apps::Arguments& options, const Shell& 
 }
 
 int run(int count, const char* const* words, bool own_session) {
+  if (const auto text = manual::answer(lst_page(), count, words); text && !own_session)
+    return std::fputs(text->c_str(), stdout) < 0 ? kLocalError & 0xff : kGood;
   const std::vector<std::string> given(words + 1, words + count);
   const auto options = apps::parse_options(kOptions, given, "lst", true);
   if (!options) {
@@ -169,6 +175,28 @@ int run(int count, const char* const* words, bool own_session) {
 }
 
 }  // namespace
+
+manual::ProgramPage lst_page() {
+  manual::ProgramPage page{
+      .name = "lst",
+      .help = "Conducts LNet selftest; without a command: read commands line by line",
+      .options = manual::options_of(kOptions)};
+  for (const Command* const command : all_commands()) {
+    page.commands.push_back({.words = std::string(command->name),
+                             .usage = std::string(command->usage),
+                             .help = std::string(command->help),
+                             .options = manual::options_of(command->options)});
+  }
+  page.commands.push_back({.words = "help", .usage = "COMMAND", .help = "print the help"});
+  return page;
+}
+
+manual::Command console_page() {
+  return {.words = "console",
+          .usage = "[COMMAND]",
+          .help = kConsoleHelp,
+          .options = manual::options_of(kOptions)};
+}
 
 int run_lst_command(int count, const char* const* words) {
   return run(count, words, false);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/lnet-selftest/service/whole_node.hpp"
+#include "apps/manual/cli_page.hpp"
 #include "node/flags/node_flags.hpp"
 
 namespace plnet::apps {
@@ -13,13 +14,20 @@ namespace {
 constexpr const char* kNodeProgram = "lnet-selftest node";
 constexpr const char* kNodeInstance = "selftest";
 
+constexpr const char* kNodeHelp =
+    "An LNet node that generates traffic for consoles of LNet selftest, ours or Lustre's, or "
+    "answers it.";
+
 }  // namespace
 
+manual::Command node_page() {
+  CLI::App app(kNodeHelp, kNodeProgram);
+  const node::NodeFlags flags(app, kNodeProgram, kNodeInstance);
+  return manual::command_of(app, "node");
+}
+
 int run_selftest_node(int count, const char* const* words) {
-  CLI::App app(
-      "An LNet node that generates traffic for consoles of LNet selftest, ours or Lustre's, or "
-      "answers it.",
-      kNodeProgram);
+  CLI::App app(kNodeHelp, kNodeProgram);
   app.set_version_flag("--version", std::string("lnet-selftest ") + PLNET_VERSION);
   const node::NodeFlags flags(app, kNodeProgram, kNodeInstance);
   if (const auto end = node::take_flags(app, count, words)) return node::say(kNodeProgram, *end);

@@ -29,6 +29,7 @@
 #include "apps/lnet-selftest/system_hosts.hpp"
 #include "apps/lnet-selftest/variables.hpp"
 #include "apps/lnetctl/option_parser.hpp"
+#include "apps/manual/option_page.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "lib/runtime/host/cpu_claims.hpp"
 #include "lib/runtime/verbs/verb_row.hpp"
@@ -81,11 +82,17 @@ std::vector<OptionRow> all_options() {
   return all;
 }
 
+constexpr std::string_view kRunHelp =
+    "Measures every combination of tests, sizes and concurrencies between two groups of nodes,\n"
+    "and leaves a report. Options override the plan.";
+constexpr std::string_view kRunEnds =
+    "Exit status: 0 all was measured, and thresholds are met; 1 something failed; 2 usage\n"
+    "or plan; 3 thresholds were missed; 130 interrupted, with a report of the completed part.";
+constexpr std::string_view kCompareUsage = "A/report.json B/report.json";
+
 std::string help() {
   std::string text =
-      "usage: lnet-selftest run [PLAN.yaml] [OPTIONS]\n\n"
-      "Measures every combination of tests, sizes and concurrencies between two groups of nodes,\n"
-      "and leaves a report. Options override the plan.\n\n";
+      fmt::format("usage: lnet-selftest run [PLAN.yaml] [OPTIONS]\n\n{}\n\n", kRunHelp);
   for (const OptionRow& option : all_options()) {
     const std::string letter =
         option.short_name != 0 ? fmt::format("-{}, ", option.short_name) : "    ";
@@ -93,10 +100,7 @@ std::string help() {
         fmt::format("{}{}{}", option.name, option.value_name.empty() ? "" : " ", option.value_name);
     text += fmt::format("  {}--{:<22}{}\n", letter, name, option.help);
   }
-  return text +
-         "\nExit status: 0 all was measured, and thresholds are met; 1 something failed; 2 usage\n"
-         "or plan; 3 thresholds were missed; 130 interrupted, with a report of the completed "
-         "part.\n";
+  return text + fmt::format("\n{}\n", kRunEnds);
 }
 
 int complain(const char* program, int status, const std::string& what) {
@@ -252,6 +256,19 @@ Outcome<runtime::Json> read_report(const std::string& path) {
 
 }  // namespace
 
+manual::Command run_page() {
+  return {.words = "run",
+          .usage = "[PLAN.yaml]",
+          .help = fmt::format("{} {}", kRunHelp, kRunEnds),
+          .options = manual::options_of(all_options())};
+}
+
+manual::Command compare_page() {
+  return {.words = "compare",
+          .usage = std::string(kCompareUsage),
+          .help = "compares two reports of run"};
+}
+
 int run_benchmark(int count, const char* const* words) {
   const std::vector<std::string> given(words + 1, words + count);
   const auto options = all_options();
@@ -281,7 +298,7 @@ int run_benchmark(int count, const char* const* words) {
 int run_compare(int count, const char* const* words) {
   constexpr const char* kName = "lnet-selftest compare";
   if (count != 3) {
-    std::fputs("usage: lnet-selftest compare A/report.json B/report.json\n", stderr);
+    print_text(stderr, fmt::format("usage: lnet-selftest compare {}\n", kCompareUsage));
     return kMisused;
   }
   const auto before = read_report(words[1]);

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/lnet-sim/plan/site_reader.hpp"
+#include "apps/manual/cli_page.hpp"
 
 namespace plnet::sim {
 
@@ -260,6 +261,10 @@ int run_command(int argc, const char* const* argv, std::FILE* out, std::FILE* er
   run->add_flag("--quiet", arguments.quiet, "violations only");
   CLI::App* const list = app.add_subcommand("list", "the sites of a folder");
   list->add_option("folder", arguments.folder, "where to look")->capture_default_str();
+  if (const auto text = manual::answer(app, "lnet-sim", argc, argv)) {
+    fmt::print(out, "{}", *text);
+    return 0;
+  }
   if (argc <= 1) {
     fmt::print(out, "{}", app.help());
     return 0;

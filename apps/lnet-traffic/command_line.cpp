@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/lnet-traffic/protocol.hpp"
+#include "apps/manual/cli_page.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/control/access.hpp"
 
@@ -23,7 +24,8 @@ void declare(CLI::App& app, Raw& raw, CommandLine& line) {
   TrafficConfig& traffic = line.traffic;
   traffic.bytes_max = kBytesMax;
   app.set_version_flag("--version", std::string("lnet-traffic ") + PLNET_VERSION);
-  app.add_option("--to", raw.targets, "NIDs of nodes that run lnet-traffic; without: only answer");
+  app.add_option("--to", raw.targets, "NIDs of nodes that run lnet-traffic; without: only answer")
+      ->type_name("NID");
   app.add_option("--count", traffic.operations, "operations, then end; 0 = until stopped")
       ->capture_default_str()
       ->check(CLI::Range(std::uint64_t{0}, kOperationsMax));
@@ -37,8 +39,10 @@ void declare(CLI::App& app, Raw& raw, CommandLine& line) {
   app.add_option("--gets", traffic.get_percent, "percent of operations that are GETs, not PUTs")
       ->capture_default_str()
       ->check(CLI::Range(0U, 100U));
-  app.add_option("-c,--config", line.files.config, "as for lnet-router; names the networks");
-  app.add_option("--options", line.files.options, "modprobe.d file, as for lnet-router");
+  app.add_option("-c,--config", line.files.config, "as for lnet-router; names the networks")
+      ->type_name("FILE");
+  app.add_option("--options", line.files.options, "modprobe.d file, as for lnet-router")
+      ->type_name("FILE");
   app.add_option("--idle", raw.idle, "idle policy, over the file's: auto busy pause yield sleep");
   app.add_option("--instance", line.node.instance, "name of this node among several on one host")
       ->capture_default_str();
@@ -75,6 +79,8 @@ std::expected<CommandLine, node::EarlyEnd> parse_command_line(int count, const c
   line.node.instance = "traffic";
   Raw raw;
   declare(app, raw, line);
+  if (auto text = manual::answer(app, "lnet-traffic", count, words))
+    return std::unexpected(node::EarlyEnd{0, std::move(*text)});
   if (auto end = node::take_flags(app, count, words)) return std::unexpected(std::move(*end));
   if (const auto read = read_words(raw, line); !read)
     return std::unexpected(node::wrong_flags(app, read.error()));

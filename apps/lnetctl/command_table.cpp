@@ -2,13 +2,13 @@
 #include "apps/lnetctl/command_table.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/lnetctl/host_names.hpp"
 #include "apps/lnetctl/option_parser.hpp"
+#include "apps/manual/option_page.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -341,31 +341,15 @@ std::string CommandTable::help_at(std::string_view line) const {
   return text.empty() ? std::string("    no command begins so; 'help' lists all\n") : text;
 }
 
-std::string CommandTable::bash_completion(const OptionList& global_options) const {
-  Followers after = followers();
-  for (const OptionRow& option : global_options)
-    after[""].push_back(fmt::format("--{}", option.name));
-  std::set<std::string_view> takes_file;
-  for (const CommandRow& row : rows_) {
-    if (row.verb.positional.usage.find("FILE") != std::string_view::npos)
-      takes_file.insert(row.verb.words);
-  }
-  std::string script =
-      "# bash completion for lnetctl; load it by: source <(lnetctl --completion bash)\n"
-      "_lnetctl() {\n"
-      "    local words=\"\" word last=\"${COMP_WORDS[COMP_CWORD]}\"\n"
-      "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-      "        [[ $word == -* ]] || words=\"${words:+$words }$word\"\n"
-      "    done\n"
-      "    case \"$words\" in\n";
-  for (const auto& [words, follow] : after)
-    script += fmt::format("        \"{}\") COMPREPLY=($(compgen {}-W \"{}\" -- \"$last\"));;\n",
-                          words, takes_file.contains(words) ? "-f " : "", join(follow, " "));
-  return script +
-         "        *) COMPREPLY=($(compgen -f -- \"$last\"));;\n"
-         "    esac\n"
-         "}\n"
-         "complete -F _lnetctl lnetctl\n";
+manual::ProgramPage CommandTable::page(const OptionList& global_options) const {
+  manual::ProgramPage page{
+      .name = "lnetctl",
+      .help = "Controls an LNet node; " + std::string(kWithoutCommand),
+      .options = manual::options_of({global_options.begin(), global_options.size()})};
+  for (const CommandRow& row : rows_)
+    page.commands.push_back(manual::command_of(row.verb));
+  page.commands.push_back({.words = "help", .help = "print the commands"});
+  return page;
 }
 
 }  // namespace plnet::apps

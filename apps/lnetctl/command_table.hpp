@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "apps/lnetctl/command_row.hpp"
+#include "apps/manual/program_page.hpp"
 
 namespace plnet::apps {
+
+inline constexpr std::string_view kWithoutCommand = "without a command: read commands line by line";
 
 class CommandTable {
  public:
@@ -25,8 +28,8 @@ class CommandTable {
   // The text of `help`.
   [[nodiscard]] std::string overview() const;
   [[nodiscard]] static std::string help_of(const runtime::VerbRow& verb);
-  // A completion script for bash, made from the table.
-  [[nodiscard]] std::string bash_completion(const OptionList& global_options) const;
+  // The commands for the manual page and completion.
+  [[nodiscard]] manual::ProgramPage page(const OptionList& global_options) const;
   // At the prompt, of a line up to the cursor: the words that the last one may become, and the
   // commands or options that may follow with their help.
   [[nodiscard]] std::vector<std::string> candidates(std::string_view line) const;

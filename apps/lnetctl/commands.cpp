@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/lnetctl/status_page.hpp"
+#include "apps/manual/program_page.hpp"
 #include "lib/runtime/verbs/fault_rows.hpp"
 #include "lib/runtime/verbs/lnet_rows.hpp"
 #include "lib/runtime/verbs/node_rows.hpp"
@@ -29,7 +30,10 @@ constexpr OptionList kGlobalOptions{
     text("nic-names", 0, "FILE",
          "hosts of NIC addresses, shown behind their NIDs (/etc/plnet/nic_names)"),
     flag("list-commands", 0, "print the names of commands"),
-    text("completion", 0, "SHELL", "print a completion script; for: bash"),
+    text(manual::kCompletion, 0, "SHELL", manual::kCompletionHelp),
+    text("complete", 0, "KIND",
+         "print what the node knows, or nothing: nids, nets, interfaces; for completion"),
+    flag(manual::kPrintManual, 0, manual::kPrintManualHelp),
     flag("version", 0, "print the version"),
     flag("help", 'h', "print the commands")};
 

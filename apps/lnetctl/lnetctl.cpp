@@ -10,6 +10,7 @@
 #include "apps/lnetctl/command_table.hpp"
 #include "apps/lnetctl/commands.hpp"
 #include "apps/lnetctl/find_socket.hpp"
+#include "apps/lnetctl/known_names.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/prompt.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
@@ -23,6 +24,7 @@ constexpr CommandRow kProgramRow{
 // Seconds, unless a command knows that the node may take longer.
 constexpr std::int64_t kTimeoutDefault = 30;
 constexpr std::int64_t kTimeoutMax = 86400;  // a day
+constexpr Duration kCompletionPatience = std::chrono::seconds(1);
 
 // The node, connected to when first asked.
 class Node {
@@ -86,20 +88,25 @@ std::optional<int> run_informative(const Arguments& options, const CommandTable&
     print_text(session.out, table.list());
     return 0;
   }
-  if (options.has("completion")) {
-    if (options.text("completion") != "bash") {
-      return print_error(session, kProgramRow,
-                         Error{Errc::kInvalid, fmt::format("lnetctl: no completion for '{}'; "
-                                                           "expected bash",
-                                                           options.text("completion"))});
+  if (options.has(manual::kPrintManual)) {
+    print_text(session.out, manual::mdoc_of(table.page(global_options())));
+    return 0;
+  }
+  if (options.has(manual::kCompletion)) {
+    const std::string shell = options.text(manual::kCompletion);
+    const std::string script = manual::completion_of(table.page(global_options()), shell);
+    if (script.empty()) {
+      return print_error(
+          session, kProgramRow,
+          Error{Errc::kInvalid,
+                fmt::format("lnetctl: no completion for '{}'; expected bash or zsh", shell)});
     }
-    print_text(session.out, table.bash_completion(global_options()));
+    print_text(session.out, script);
     return 0;
   }
   if (options.has("help")) {
-    const runtime::VerbRow program{.words = "[COMMAND]",
-                                   .help = "without a command: read commands line by line",
-                                   .options = global_options()};
+    const runtime::VerbRow program{
+        .words = "[COMMAND]", .help = kWithoutCommand, .options = global_options()};
     print_text(session.out, CommandTable::help_of(program) + table.overview());
     return 0;
   }
@@ -115,7 +122,9 @@ int run_lnetctl(std::span<const std::string> words, Session& session, bool inter
   if (const auto status = run_informative(*options, table, session)) return *status;
   auto path = socket_path(*options);
   if (!path) return print_error(session, kProgramRow, std::move(path.error()));
-  const auto timeout = timeout_of(*options);
+  // A shell waits for completion.
+  const auto timeout =
+      options->has("complete") ? Outcome<Duration>(kCompletionPatience) : timeout_of(*options);
   if (!timeout) return print_error(session, kProgramRow, timeout.error());
   auto names = runtime::NicNames::look_up(options->text("nic-names"), session.err);
   if (!names) return print_error(session, kProgramRow, std::move(names.error()));
@@ -131,6 +140,10 @@ int run_lnetctl(std::span<const std::string> words, Session& session, bool inter
                                                                     const nlohmann::json& args) {
       return node.ask(verb, args, told ? Duration{} : session.patience);
     };
+  }
+  if (options->has("complete")) {
+    print_text(session.out, known_names(options->text("complete"), session));
+    return 0;
   }
   return command.empty() ? run_prompt(table, session, interactive) : table.run(command, session);
 }

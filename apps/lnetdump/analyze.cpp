@@ -14,6 +14,7 @@
 #include "apps/lnetdump/analysis.hpp"
 #include "apps/lnetdump/input.hpp"
 #include "apps/lnetdump/lnetdump.hpp"
+#include "apps/manual/cli_page.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
 
 namespace plnet::lnetdump {
@@ -107,11 +108,9 @@ bool read_all(const AnalyzeOptions& options, Analysis& analysis, std::FILE* erro
   return good;
 }
 
-}  // namespace
+constexpr const char* kAnalyzeHelp = "lnetdump analyze: summarises large captures, on all CPUs";
 
-int run_analyze(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
-  AnalyzeOptions options;
-  CLI::App app("lnetdump analyze: summarises large captures, on all CPUs", "lnetdump analyze");
+void describe(CLI::App& app, AnalyzeOptions& options) {
   app.add_option("FILE", options.files, "pcap or pcapng files")->required();
   app.add_option("--filter", options.filter, "count only messages that match");
   app.add_option("--threads", options.analysis.threads, "number of threads; 0: one for each CPU")
@@ -120,6 +119,21 @@ int run_analyze(int argc, const char* const* argv, std::FILE* out, std::FILE* er
   app.add_flag("--json", options.json, "print the tables as JSON");
   app.add_flag("--metrics", options.metrics, "print them as Prometheus text");
   app.add_flag("-q,--quiet", options.quiet, "no progress bar");
+}
+
+}  // namespace
+
+manual::Command analyze_page() {
+  AnalyzeOptions options;
+  CLI::App app(kAnalyzeHelp, "lnetdump analyze");
+  describe(app, options);
+  return manual::command_of(app, "analyze");
+}
+
+int run_analyze(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
+  AnalyzeOptions options;
+  CLI::App app(kAnalyzeHelp, "lnetdump analyze");
+  describe(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -9,8 +9,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "apps/lnetdump/analyze.hpp"
+#include "apps/lnetdump/diff.hpp"
 #include "apps/lnetdump/lnetdump.hpp"
 #include "apps/lnetdump/program_file.hpp"
+#include "apps/manual/cli_page.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/control/access.hpp"
 
@@ -72,18 +75,22 @@ void describe_sources(CLI::App& app, Arguments& arguments, Texts& texts) {
   app.add_option("-r,--read", arguments.files,
                  "read this pcap or pcapng file; - is standard input. Without it: capture on a "
                  "node")
+      ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--instance", texts.instance, "the node of this name on this machine")
       ->capture_default_str();
-  app.add_option("--socket", arguments.live.socket, "the node with this control socket");
+  app.add_option("--socket", arguments.live.socket, "the node with this control socket")
+      ->type_name("PATH");
   app.add_option("--ssh", arguments.ssh_host, "a node on another machine, by way of ssh");
   app.add_flag("--kernel", arguments.live.of_kernel,
                "the kernel's LNet on this machine, by probes; headers of messages, no payloads");
   app.add_option("--lnet-btf", arguments.live.lnet_btf,
                  "with --kernel: types of the module lnet, as pahole writes them, if the kernel "
-                 "has none");
+                 "has none")
+      ->type_name("FILE");
   app.add_option("--bpf", texts.program,
-                 "a program of eBPF instructions as filter: an object file of clang, or raw");
+                 "a program of eBPF instructions as filter: an object file of clang, or raw")
+      ->type_name("FILE");
   app.add_option("--keep", texts.keep, "without room keep the newest or the oldest messages")
       ->check(CLI::IsMember({"newest", "oldest"}))
       ->capture_default_str();
@@ -103,8 +110,10 @@ void describe_experiments(CLI::App& app, Arguments& arguments, Texts& texts) {
                  "command that runs during the capture")
       ->allow_extra_args(false);
   app.add_option("--record", texts.record,
-                 "write what COMMAND causes to this file, for lnetdump diff A B");
-  app.add_option("--junit", arguments.junit, "write the assertions as JUnit XML to this file");
+                 "write what COMMAND causes to this file, for lnetdump diff A B")
+      ->type_name("FILE");
+  app.add_option("--junit", arguments.junit, "write the assertions as JUnit XML to this file")
+      ->type_name("FILE");
   app.add_option("--settle", texts.settle_ms,
                  "milliseconds that the capture goes on when COMMAND has ended")
       ->check(CLI::Range(0, 600000))
@@ -129,7 +138,8 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
   app.add_option("--chart", texts.chart, "draw a sequence chart: text, mermaid or html")
       ->check(CLI::IsMember({"text", "mermaid", "html"}));
   app.add_option("-w,--write", arguments.write,
-                 "write matching messages to this pcapng file; - is standard output");
+                 "write matching messages to this pcapng file; - is standard output")
+      ->type_name("FILE");
   app.add_flag("--pcap-tcp", arguments.as_tcp,
                "with -w: as TCP segments, for tools that do not read exported PDUs");
   app.add_option("-c,--count", arguments.count_max, "end after this number of matching messages");
@@ -141,6 +151,7 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
   app.add_option("--port", arguments.port, "TCP port of socklnd")->capture_default_str();
   app.add_option("--local", texts.local,
                  "NIDs of the node that captured: its messages are SEND, others RECV")
+      ->type_name("NID")
       ->allow_extra_args(false)
       ->delimiter(',');
 }
@@ -266,6 +277,17 @@ Outcome<void> interpret(const Texts& texts, Arguments& arguments) {
   return {};
 }
 
+// The text of --print-manual or --completion.
+std::optional<std::string> answer_of(CLI::App& app, int argc, const char* const* argv) {
+  manual::add_options(app);
+  manual::ProgramPage page = manual::page_of(app, "lnetdump");
+#ifdef PLNET_HAS_TBB
+  page.commands.push_back(analyze_page());
+#endif
+  page.commands.push_back(diff_page());
+  return manual::answer(page, argc, argv);
+}
+
 }  // namespace
 
 std::expected<Arguments, int> parse_arguments(int argc, const char* const* argv, std::FILE* out,
@@ -280,6 +302,10 @@ std::expected<Arguments, int> parse_arguments(int argc, const char* const* argv,
     app.add_option("expression", texts.expression, "show only messages that match");
   }
   describe(app, arguments, texts);
+  if (const auto text = answer_of(app, argc, argv)) {
+    fmt::print(out, "{}", *text);
+    return std::unexpected(0);
+  }
   try {
     app.parse(argc, argv);
     if (runs) arguments.command = app.remaining();

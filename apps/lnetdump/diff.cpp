@@ -13,6 +13,7 @@
 
 #include "apps/lnetdump/input.hpp"
 #include "apps/lnetdump/lnetdump.hpp"
+#include "apps/manual/cli_page.hpp"
 #include "lib/trace/file/capture_source.hpp"
 #include "lib/trace/filter/expression.hpp"
 #include "lib/trace/filter/filter_input.hpp"
@@ -129,18 +130,31 @@ int compare_order(const std::array<Run, 2>& runs, std::FILE* out) {
   return kFailed;
 }
 
-}  // namespace
+constexpr const char* kDiffHelp =
+    "lnetdump diff: compares the messages of two captures, whatever their order";
 
-int run_diff(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
-  DiffOptions options;
-  CLI::App app("lnetdump diff: compares the messages of two captures, whatever their order",
-               "lnetdump diff");
+void describe(CLI::App& app, DiffOptions& options) {
   app.add_option("A", options.paths[0], "a capture file")->required();
   app.add_option("B", options.paths[1], "another one")->required();
   app.add_option("-p,--print", options.format, "compare messages as lines of this format")
       ->capture_default_str();
   app.add_option("--filter", options.filter, "compare only messages that match");
   app.add_flag("--ordered", options.ordered, "the order has to be the same");
+}
+
+}  // namespace
+
+manual::Command diff_page() {
+  DiffOptions options;
+  CLI::App app(kDiffHelp, "lnetdump diff");
+  describe(app, options);
+  return manual::command_of(app, "diff");
+}
+
+int run_diff(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
+  DiffOptions options;
+  CLI::App app(kDiffHelp, "lnetdump diff");
+  describe(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

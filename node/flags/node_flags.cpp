@@ -35,9 +35,11 @@ Outcome<runtime::Settings> read_settings_of(const NodeLine& line) {
 
 NodeFlags::NodeFlags(CLI::App& app, std::string program, std::string instance)
     : program_(std::move(program)), instance_(std::move(instance)) {
-  app.add_option("-c,--config", config_, "configuration file; without it every default holds");
+  app.add_option("-c,--config", config_, "configuration file; without it every default holds")
+      ->type_name("FILE");
   app.add_option("--options", options_,
-                 "modprobe.d file with `options lnet ...`; the configuration file adds to it");
+                 "modprobe.d file with `options lnet ...`; the configuration file adds to it")
+      ->type_name("FILE");
   app.add_option("--networks", networks_,
                  "networks of this node, over the files', as LNet's module option: 'tcp(eth0)'");
   app.add_option("--ip2nets", ip2nets_,
@@ -59,8 +61,10 @@ NodeFlags::NodeFlags(CLI::App& app, std::string program, std::string instance)
                  "group whose members may make changes, besides root and the node's own user");
   app.add_option("--nic-names", nic_names_,
                  "hosts of NIC addresses, shown behind their NIDs in the log "
-                 "(/etc/plnet/nic_names)");
+                 "(/etc/plnet/nic_names)")
+      ->type_name("FILE");
   app.add_option("--lock-dir", lock_dir_, "folder of the CPU claims, shared by all instances")
+      ->type_name("FOLDER")
       ->capture_default_str();
 }
 

@@ -10,9 +10,6 @@
 #include "apps/lnetctl/prompt.hpp"
 
 namespace plnet::lst {
-namespace {
-
-constexpr std::string_view kNoKey = "Can't find env LST_SESSION or value is not valid\n";
 
 std::vector<const Command*> all_commands() {
   std::vector<const Command*> all;
@@ -23,6 +20,10 @@ std::vector<const Command*> all_commands() {
   }
   return all;
 }
+
+namespace {
+
+constexpr std::string_view kNoKey = "Can't find env LST_SESSION or value is not valid\n";
 
 const Command* find_command(std::string_view name) {
   for (const Command* const command : all_commands()) {

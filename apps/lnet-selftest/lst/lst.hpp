@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "apps/lnet-selftest/lst/shell.hpp"
 
@@ -19,6 +20,7 @@ namespace plnet::lst {
 // exit status, negative or not.
 int run_lst(std::span<const std::string> words, const Shell& shell, bool interactive);
 
+[[nodiscard]] std::vector<const Command*> all_commands();
 [[nodiscard]] std::string overview();
 [[nodiscard]] std::string help_of(const Command& command);
 

@@ -126,17 +126,27 @@ void render_keys(std::span<const Key> keys, const std::string& path, std::size_t
 
 }  // namespace
 
-std::string render_reference(const Schema& schema) {
-  std::string out = "| key | value | default | takes effect | meaning |\n|---|---|---|---|---|\n";
+std::vector<KeyRow> key_rows(const Schema& schema) {
+  std::vector<KeyRow> rows;
   for_each_key(schema, [&](const std::string& path, const Key& key) {
     const bool section = key.kind == KeyKind::kMapping;
-    const std::string fallback = default_text(path, key);
-    const bool is_value = !fallback.empty() && fallback != "not given";
-    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", path,
-                       section ? "" : escape_bars(expected_value(key)),
-                       is_value ? fmt::format("`{}`", fallback) : fallback,
-                       section ? "" : when_applied(key), escape_bars(std::string(key.help)));
+    rows.push_back({.path = path,
+                    .value = section ? "" : expected_value(key),
+                    .fallback = default_text(path, key),
+                    .when_applied = std::string(section ? "" : when_applied(key)),
+                    .help = std::string(key.help)});
   });
+  return rows;
+}
+
+std::string render_reference(const Schema& schema) {
+  std::string out = "| key | value | default | takes effect | meaning |\n|---|---|---|---|---|\n";
+  for (const KeyRow& row : key_rows(schema)) {
+    const bool is_value = !row.fallback.empty() && row.fallback != "not given";
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.path, escape_bars(row.value),
+                       is_value ? fmt::format("`{}`", row.fallback) : row.fallback,
+                       row.when_applied, escape_bars(row.help));
+  }
   return out;
 }
 

@@ -234,8 +234,8 @@ TEST(GlobalOptions, AreCheckedBeforeTheCommand) {
     EXPECT_TRUE(has(run({"--timeout", timeout, "status"}).err, "expected 1 to 86400")) << timeout;
   }
   EXPECT_EQ(run({"--timeout", "5", "status"}).status, 0);
-  EXPECT_TRUE(has(run({"--completion", "bash"}).out, "\"cpt plan\") COMPREPLY"));
-  EXPECT_TRUE(has(run({"--completion", "bash"}).out, "\"import\") COMPREPLY=($(compgen -f -W"));
+  EXPECT_TRUE(has(run({"--completion", "bash"}).out, "\"cpt plan\") kind="));
+  EXPECT_TRUE(has(run({"--completion", "bash"}).out, "\"import\") kind=\"file\""));
   EXPECT_EQ(run({"--completion", "fish"}).status, kInvalidStatus);
 }
 
