@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Metrics for alerts, and the conventions of Prometheus."""
+import pathlib
 import re
 import shutil
 
@@ -8,6 +9,8 @@ from site_under_test import Skip, eventually
 from tcp_nodes import works
 from traffic_nodes import has_answered, last_words
 from two_hosts import ip
+
+RULES = pathlib.Path(__file__).resolve().parents[3] / "config" / "prometheus"
 
 
 def series(node, pattern):
@@ -47,3 +50,24 @@ def case_names_and_help_keep_the_conventions_of_prometheus(site):
             done = site.run("promtool", "check", "metrics", stdin=works(node, "metrics", "show"))
             assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
         last_words(client)
+
+
+def case_alert_rules_are_about_series_that_nodes_have(site):
+    rules = RULES / "plnet.rules.yaml"
+    text = rules.read_text()
+    alerts = re.findall(r"^ *- alert: (\w+)", text, re.M)
+    assert alerts and len(re.findall(r"^ *look: .*(?:lnetctl|journalctl)", text, re.M)) == len(alerts), "each names the command that looks closer"
+    if shutil.which("promtool") is None:
+        raise Skip("promtool is missing: apt-get install prometheus")
+    for command in (("check", "rules", str(rules)), ("test", "rules", str(RULES / "plnet.rules.test.yaml"))):
+        done = site.run("promtool", *command)
+        assert done.returncode == 0, done.stdout + done.stderr
+    with routed_hosts(site) as hosts:
+        nodes = start(hosts, "r0"), start(hosts, "client")
+        eventually("the route is known", lambda: "plnet_route_up{" in works(nodes[1], "metrics", "show"))
+        known = set(re.findall(r"^(plnet_\w+)[{ ]", "".join(works(node, "metrics", "show") for node in nodes), re.M))
+        used = set(re.findall(r"(?<!:)\bplnet_\w+\b(?!:)", text)) - set(re.findall(r":(plnet_\w+):", text))
+        assert used and used <= known, used - known
+        # The commands are some that the node answers.
+        for look in set(re.findall(r"lnetctl ([a-z -]+(?:-v 1)?)", text)):
+            works(nodes[0], *look.split())
