@@ -126,7 +126,14 @@ Shell::Asked begin_session(Consoles& consoles, const ConsoleStart& start,
     console = std::move(*made);
     started = true;
   }
-  return consoles.ask(console->socket, "lst new_session", args);
+  auto begun = consoles.ask(console->socket, "lst new_session", args);
+  if (!begun && begun.error().number == EEXIST && console->host.has_session) {
+    begun.error().why = fmt::format(
+        "the node '{}' has the session '{}' (LST_SESSION={}), which ends in {} s unless a command "
+        "comes; --force ends it now",
+        console->host.instance, console->host.session, console->host.key, console->host.left_s);
+  }
+  return begun;
 }
 
 }  // namespace plnet::lst

@@ -173,6 +173,7 @@ std::expected<run::Report, NotBegun> measure(const run::Plan& plan, const run::L
 
   run::Report report{.plan = plan,
                      .measurements = conductor.measurements(),
+                     .configurations = desk.configurations(),
                      .cpts = desk.cpts(),
                      .complete = conductor.complete(),
                      .interrupted = conductor.interrupted(),
@@ -196,6 +197,7 @@ int leave(run::Report report, const Arguments& arguments, const runtime::NicName
   report.missed = run::missed_limits(report.plan.limits, run::figures_of(report.measurements));
   const std::string folder = folder_of(report.plan, arguments);
   const auto written = run::write_report(report, folder);
+  print_text(stdout, run::highest_rates_text(report));
   for (const std::string& each : report.missed)
     std::printf("threshold missed: %s\n", each.c_str());
   const std::string outcome = run::outcome_of(report);

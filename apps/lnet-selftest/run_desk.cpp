@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "apps/lnet-selftest/baseline/exchange.hpp"
 #include "apps/lnet-selftest/baseline/memory_copy.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/control/yaml_printer.hpp"
 
 namespace plnet::run {
 namespace {
@@ -36,6 +38,29 @@ std::optional<std::array<unsigned, 2>> first_two_cpus() {
     first = cpu;
   }
   return std::nullopt;
+}
+
+Duration own_cpu_time() {
+  timespec time{};
+  (void)::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Per cent of the time of both CPUs. The kernel counts in ticks, mostly of 10 ms: two of each CPU
+// are forgiven.
+double taken_by_others(const CpuTimes& before, const CpuTimes& after,
+                       const std::array<unsigned, 2>& cpus, Duration ours, Duration past) {
+  constexpr double kTickSeconds = 0.01;
+  const double all = std::chrono::duration<double>(past).count();
+  if (all <= 0) return 0;
+  double busy = 0;
+  for (const CpuUse& use : use_between(before, after)) {
+    if (std::ranges::find(cpus, use.cpu) != cpus.end())
+      busy += (use.busy_percent + use.steal_percent) / 100 * all;
+  }
+  const double forgiven = 2 * kTickSeconds * static_cast<double>(cpus.size());
+  const double others = busy - std::chrono::duration<double>(ours).count() - forgiven;
+  return std::max(0.0, others / (all * static_cast<double>(cpus.size())) * 100);
 }
 
 }  // namespace
@@ -92,7 +117,7 @@ void ConsoleDesk::know(const Plan& plan, const std::string& node, const std::str
   const bool is_server = std::ranges::find(plan.to, node) != plan.to.end();
   const bool known = std::ranges::find(known_, node, &Known::node) != known_.end();
   if (known || (!is_client && !is_server)) return;
-  known_.push_back({node, socket, is_client});
+  known_.push_back({node, socket, is_client ? Role::kClient : Role::kServer});
   learn_cpts(known_.back());
 }
 
@@ -116,7 +141,55 @@ std::vector<std::string> ConsoleDesk::nids() const {
   return nids;
 }
 
+// A router needs no selftest: its name is its first NID.
+Outcome<void> ConsoleDesk::meet_router(const std::string& socket) {
+  const auto wrong = [&](const std::string& what) {
+    return failure(Errc::kIo, fmt::format("router '{}': {}", socket, what));
+  };
+  const auto answer = ask_node(socket, "net show", Args::object());
+  if (!answer) return wrong(answer.error().what);
+  for (const lst::Json& net : answer->value("net", lst::Json::array())) {
+    if (net.value("net type", "") == "lo") continue;
+    for (const lst::Json& ni : net.value("local NI(s)", lst::Json::array())) {
+      known_.push_back({ni.value("nid", ""), socket, Role::kRouter});
+      learn_cpts(known_.back());
+      return {};
+    }
+  }
+  return wrong("it has no network");
+}
+
+PollerTimes ConsoleDesk::poller_times() {
+  PollerTimes all;
+  for (const Known& each : known_) {
+    const auto cpts = ask_node(each.socket, "cpt show", {{"verbose", 1}});
+    const auto statistics = ask_node(each.socket, "stats show", Args::object());
+    if (!cpts) continue;
+    if (auto times =
+            read_times(each.node, each.role, *cpts, statistics ? *statistics : lst::Json::object()))
+      all.push_back(std::move(*times));
+  }
+  return all;
+}
+
+std::map<std::string, std::string> ConsoleDesk::configurations() const {
+  std::map<std::string, std::string> all;
+  for (const Known& each : known_) {
+    const auto answer = ask_node(each.socket, "export", {{"backup", true}});
+    if (answer && answer->is_object()) all[each.node] = runtime::print_yaml(*answer);
+  }
+  return all;
+}
+
 Outcome<void> ConsoleDesk::meet(const Plan& plan) {
+  if (auto met = meet_nodes(plan); !met) return met;
+  for (const std::string& socket : plan.routers) {
+    if (auto met = meet_router(socket); !met) return met;
+  }
+  return {};
+}
+
+Outcome<void> ConsoleDesk::meet_nodes(const Plan& plan) {
   clients_ = plan.from.size();
   arrivals_ = plan.arrivals;
   for (const auto& [node, socket] : plan.control) {
@@ -150,7 +223,7 @@ Outcome<void> ConsoleDesk::meet(const Plan& plan) {
 Desk::Asked ConsoleDesk::set_pace(const Point& point) {
   std::int64_t seed = 1;
   for (const Known& each : known_) {
-    if (!each.is_client) continue;
+    if (!each.is_client()) continue;
     const auto set = ask_node(each.socket, "selftest pace",
                               {{"rate", point.rate / static_cast<double>(clients_)},
                                {"arrivals", text_of(arrivals_)},
@@ -164,7 +237,7 @@ void ConsoleDesk::begin_latency(const Point& point) {
   operation_ = text_of(point.operation);
   for (Known& each : known_) {
     each.before.reset();
-    if (!each.is_client) continue;
+    if (!each.is_client()) continue;
     if (auto answer = ask_node(each.socket, "selftest latency", Args::object()))
       each.before = std::move(*answer);
   }
@@ -205,16 +278,30 @@ std::optional<Floor> ConsoleDesk::measure_floor(const Point& point) {
   baseline::ExchangeShape shape{
       .request_bytes = kSmall, .reply_bytes = kSmall, .ahead = point.concurrency};
   (point.operation == Operation::kWrite ? shape.request_bytes : shape.reply_bytes) += point.size;
+  const CpuTimes before = cpu_times();
+  const Duration ours_before = own_cpu_time();
+  const Instant begun = clock_.now();
   const auto rate = baseline::exchanges_per_second(shape, {client, server}, kFloorDuration, clock_);
+  const double disturbed = taken_by_others(before, cpu_times(), {client, server},
+                                           own_cpu_time() - ours_before, clock_.now() - begun);
   const auto copied = baseline::bytes_copied_per_second(std::max<std::size_t>(point.size, kSmall),
                                                         client, kCopyDuration, clock_);
   if (!rate || !copied) {
     floor_note_ = "not measured: " + (rate ? copied.error().what : rate.error().what);
     return std::nullopt;
   }
-  return Floor{.exchange_rate = *rate,
-               .throughput_mibps = *rate * point.size / kMib,
-               .copy_mibps = *copied / kMib};
+  const Floor floor{.exchange_rate = *rate,
+                    .throughput_mibps = *rate * point.size / kMib,
+                    .copy_mibps = *copied / kMib,
+                    .disturbed_percent = disturbed};
+  most_disturbed_ = std::max(most_disturbed_, disturbed);
+  if (most_disturbed_ > Floor::kDisturbedPercent) {
+    floor_note_ += fmt::format(
+        "; others took up to {:.0f} % of these CPUs meanwhile: repeats after such a disturbed "
+        "measurement are not compared with it",
+        most_disturbed_);
+  }
+  return floor;
 }
 
 std::string ConsoleDesk::latency_note() const {

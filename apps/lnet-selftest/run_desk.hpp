@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 
 #include "apps/lnet-selftest/console_starter.hpp"
@@ -20,6 +21,7 @@ class ConsoleDesk final : public Desk {
   Asked begin_session(const Args& args) override;
   Asked ask(std::string_view verb, const Args& args) override;
   CpuTimes cpu_times() override;
+  PollerTimes poller_times() override;
   Asked set_pace(const Point& point) override;
   void begin_latency(const Point& point) override;
   Latencies end_latency() override;
@@ -33,6 +35,8 @@ class ConsoleDesk final : public Desk {
   // Finds the plan's nodes with known control sockets. The error: a named socket is unusable, or a
   // client of an open loop cannot be paced.
   [[nodiscard]] Outcome<void> meet(const Plan& plan);
+  // The configuration of each node found, as `lnetctl export --backup` prints it.
+  [[nodiscard]] std::map<std::string, std::string> configurations() const;
   // The CPTs of the nodes found.
   [[nodiscard]] const std::vector<NodeCpt>& cpts() const { return cpts_; }
   // NIDs of the nodes found.
@@ -45,14 +49,18 @@ class ConsoleDesk final : public Desk {
   struct Known {
     std::string node;  // its name for consoles
     std::string socket;
-    bool is_client = false;
+    Role role = Role::kClient;
     std::optional<lst::Json> before{};  // its latencies
+
+    [[nodiscard]] bool is_client() const { return role == Role::kClient; }
   };
   [[nodiscard]] Outcome<lst::Json> ask_node(const std::string& socket, std::string_view verb,
                                             const Args& args) const;
   [[nodiscard]] Outcome<std::vector<std::string>> nodes_at(const std::string& socket) const;
   void learn_cpts(const Known& known);
   void know(const Plan& plan, const std::string& node, const std::string& socket);
+  [[nodiscard]] Outcome<void> meet_router(const std::string& socket);
+  [[nodiscard]] Outcome<void> meet_nodes(const Plan& plan);
 
   lst::Consoles consoles_;
   const std::string instance_;
@@ -66,6 +74,7 @@ class ConsoleDesk final : public Desk {
   std::string operation_;
   std::optional<std::array<unsigned, 2>> floor_cpus_;
   std::string floor_note_;
+  double most_disturbed_ = 0;      // of the floors measured, per cent
   std::vector<std::string> told_;  // nodes that have reported latencies
 };
 

@@ -13,7 +13,9 @@ namespace plnet::apps {
 namespace {
 
 constexpr auto kOptions = std::to_array<OptionRow>({
-    row_makers::text("sim", 0, "N", "simulate this number of nodes: 10.1.[0-].[1-250]@tcp"),
+    row_makers::text(
+        "sim", 0, "N",
+        "simulate this number of nodes: 10.1.0.1@tcp to 10.1.0.250@tcp, then 10.1.1.1@tcp"),
     row_makers::text("seed", 0, "N", "of the simulation; 1"),
     row_makers::text("sim-latency", 0, "TIME", "of its network, one way, like 2us or 0.1ms; 10us"),
 });

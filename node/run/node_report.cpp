@@ -65,7 +65,8 @@ Json shard_detail(const Node& node, const runtime::PlannedShard& shard) {
            {"idle", name_of(poller.idle_policy())},
            {"turn_limit_usec", poller.turn_limit() / std::chrono::microseconds(1)},
            {"duty cycle percent", percent(node.activity().duty(shard.number))},
-           {"cycles per message", to_tenths(cycles)}};
+           {"cycles per message", to_tenths(cycles)},
+           {"cycles per second", std::llround(node.clock().cycles_per_second())}};
   add_counters(out, poller.counters().view());
   out["devices"] = poller.pollable_names();
   return out;

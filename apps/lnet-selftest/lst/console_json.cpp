@@ -38,6 +38,8 @@ void walk(Walk& fields, same_as_decayed<ConsoleHost> auto& host) {
   fields("key", host.key);
   fields("has_session", host.has_session);
   fields("background", host.background);
+  fields("session", host.session);
+  fields("left_s", host.left_s);
 }
 template <class Walk>
 void walk(Walk& fields, same_as_decayed<Refusal> auto& refusal) {

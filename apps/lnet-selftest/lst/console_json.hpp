@@ -19,7 +19,9 @@ struct ConsoleHost {
   std::string instance;   // of the node
   std::uint32_t key = 0;  // of its session; 0: none
   bool has_session = false;
-  bool background = false;  // made by `lst new_session`, ends with its session
+  bool background = false;   // made by `lst new_session`, ends with its session
+  std::string session;       // its name
+  std::uint32_t left_s = 0;  // until it ends without a command
   friend bool operator==(const ConsoleHost&, const ConsoleHost&) = default;
 };
 

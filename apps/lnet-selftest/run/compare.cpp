@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -25,6 +27,7 @@ constexpr std::array<Row, 4> kRows{{{"throughput_mibps", "MiB/s", true},
 struct ReadPoint {
   std::string name;
   std::vector<std::optional<Spread>> figures;  // by row
+  std::vector<std::vector<double>> values{};   // by row, of each complete repeat
 };
 struct ReadHighest {
   std::string name;
@@ -39,12 +42,17 @@ double number_of(const Json& json, const char* key) {
   return found->get<double>();
 }
 
-// Old reports have no count; an incomplete repeat does not show the usual spread.
-std::size_t count_of(const Json& spread, const Json& point) {
-  if (const auto found = spread.find("count"); found != spread.end())
-    return found->get<std::size_t>();
-  return static_cast<std::size_t>(std::ranges::count_if(
-      point.at("repeats"), [](const Json& each) { return !each.value("cut_short", false); }));
+// An incomplete repeat does not show the usual spread.
+std::vector<double> values_of(const Json& point, std::string_view key) {
+  std::vector<double> values;
+  for (const Json& each : point.at("repeats")) {
+    if (each.value("cut_short", false)) continue;
+    const bool is_latency = key.ends_with("_us");
+    const Json& in = is_latency ? each.value("latency_us", Json::object()) : each;
+    const std::string name(is_latency ? key.substr(0, key.find('_')) : key);
+    if (in.contains(name)) values.push_back(number_of(in, name.c_str()));
+  }
+  return values;
 }
 
 std::string name_of(const Json& point) {
@@ -63,12 +71,13 @@ std::vector<ReadPoint> read_points(const Json& report) {
     if (each.contains("rate")) point.name += fmt::format(", {:.8g}/s", number_of(each, "rate"));
     for (const Row& row : kRows) {
       point.figures.emplace_back();
+      point.values.push_back(values_of(each, row.key));
       if (!each.contains(row.key)) continue;
       const Json& spread = each.at(row.key);
       point.figures.back() = Spread{.median = number_of(spread, "median"),
                                     .low = number_of(spread, "low"),
                                     .high = number_of(spread, "high"),
-                                    .count = count_of(spread, each)};
+                                    .count = point.values.back().size()};
     }
     points.push_back(std::move(point));
   }
@@ -89,20 +98,58 @@ double percent_between(double before, double after) {
   return before > 0 ? (after - before) / before * 100 : 0;
 }
 
-Difference difference_of(const Row& row, const Spread& before, const Spread& after) {
+// Student's t for 95 %, by degrees of freedom from 1; beyond the table the normal distribution's.
+double t_of(double freedom) {
+  constexpr std::array kT{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                          2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
+  const auto at = static_cast<std::size_t>(std::max(freedom, 1.0));
+  return at > kT.size() ? 1.96 : kT[at - 1];
+}
+
+struct Sampled {
+  double mean = 0;
+  double error = 0;  // variance of the mean
+  double freedom = 0;
+};
+Sampled sampled(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  Sampled all;
+  for (const double value : values)
+    all.mean += value / count;
+  for (const double value : values)
+    all.error += (value - all.mean) * (value - all.mean) / (count - 1) / count;
+  all.freedom = count - 1;
+  return all;
+}
+
+// Welch's interval: the spreads of the two reports may differ.
+Difference difference_of(const Row& row, const Spread& before, const std::vector<double>& first,
+                         const Spread& after, const std::vector<double>& second) {
   Difference difference;
   difference.figure = row.name;
   difference.before = before.median;
   difference.after = after.median;
-  difference.spread_percent = std::max(before.percent(), after.percent());
   difference.percent = percent_between(before.median, after.median);
-  if (before.count < 2 || after.count < 2) {
-    difference.verdict = Verdict::kUnknown;
-  } else if (after.low > before.high) {
+  difference.percent_low = difference.percent_high = difference.percent;
+  difference.verdict = Verdict::kUnknown;
+  if (first.size() < 2 || second.size() < 2) return difference;
+  const Sampled one = sampled(first);
+  const Sampled two = sampled(second);
+  if (one.mean <= 0) return difference;
+  const double error = one.error + two.error;
+  const double freedom =
+      error > 0 ? error * error /
+                      (one.error * one.error / one.freedom + two.error * two.error / two.freedom)
+                : one.freedom + two.freedom;
+  const double half = t_of(freedom) * std::sqrt(error) / one.mean * 100;
+  difference.percent = percent_between(one.mean, two.mean);
+  difference.percent_low = difference.percent - half;
+  difference.percent_high = difference.percent + half;
+  difference.verdict = Verdict::kSame;
+  if (difference.percent_low > 0)
     difference.verdict = row.more_is_better ? Verdict::kBetter : Verdict::kWorse;
-  } else if (after.high < before.low) {
+  if (difference.percent_high < 0)
     difference.verdict = row.more_is_better ? Verdict::kWorse : Verdict::kBetter;
-  }
   return difference;
 }
 
@@ -121,7 +168,8 @@ Comparison compare_points(const std::vector<ReadPoint>& before,
       if (!first || !second) continue;
       // Pings have no payload.
       if (row == 0 && point.name.starts_with("ping")) continue;
-      auto difference = difference_of(kRows[row], *first, *second);
+      auto difference =
+          difference_of(kRows[row], *first, point.values[row], *second, other->values[row]);
       difference.point = point.name;
       comparison.differences.push_back(std::move(difference));
     }
@@ -150,20 +198,82 @@ void compare_highest(const std::vector<ReadHighest>& before, const std::vector<R
   }
 }
 
+// Leaves of both documents that differ, by their paths. A long list would hide what matters.
+class Differences {
+ public:
+  explicit Differences(Comparison& comparison) : comparison_(comparison) {}
+
+  void compare(const std::string& path, const Json& one, const Json& two) {
+    if (one == two) return;
+    if (!one.is_object() || !two.is_object())
+      return note(fmt::format("{}: {} and {}", path, shown(one), shown(two)));
+    for (const auto& [name, value] : one.items())
+      compare(join(path, name), value, two.value(name, Json()));
+    for (const auto& [name, value] : two.items()) {
+      if (!one.contains(name)) compare(join(path, name), Json(), value);
+    }
+  }
+  // Texts line by line, whatever the order.
+  void compare_lines(const std::string& path, const std::string& one, const std::string& two) {
+    const auto first = lines_of(one);
+    const auto second = lines_of(two);
+    for (const auto& [mine, other, which] :
+         {std::tuple(&first, &second, "first"), std::tuple(&second, &first, "second")}) {
+      for (const std::string& line : *mine) {
+        if (std::ranges::find(*other, line) == other->end())
+          note(fmt::format("{}: only in the {}: {}", path, which, line));
+      }
+    }
+  }
+  void note(std::string text) {
+    if (++notes_ <= kNotesMax) comparison_.notes.push_back(std::move(text));
+    if (notes_ == kNotesMax + 1) comparison_.notes.emplace_back("and more");
+  }
+
+ private:
+  static constexpr std::size_t kNotesMax = 40;
+
+  static std::string join(const std::string& path, const std::string& name) {
+    return path.empty() ? label_of(name) : path + ", " + label_of(name);
+  }
+  static std::string shown(const Json& json) { return json.is_null() ? "none" : dump_of(json); }
+  static std::vector<std::string> lines_of(std::string_view text) {
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::size_t begin = text.find_first_not_of(' ');
+      if (begin < end) lines.emplace_back(text.substr(begin, end - begin));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+  }
+
+  Comparison& comparison_;
+  std::size_t notes_ = 0;
+};
+
 void add_notes(const Json& before, const Json& after, Comparison& comparison) {
-  const auto note = [&](const char* section, const char* key) {
-    const Json one = before.value(section, Json::object()).value(key, Json());
-    const Json two = after.value(section, Json::object()).value(key, Json());
-    if (one != two)
-      comparison.notes.push_back(fmt::format("{}: {} and {}", key, dump_of(one), dump_of(two)));
-  };
-  for (const char* const key : {"version", "host", "cpu", "kernel", "governor"})
-    note("environment", key);
-  for (const char* const key : {"from", "to", "check", "distribute", "duration_s"})
-    note("plan", key);
+  Differences differences(comparison);
+  for (const char* const section : {"environment", "plan"}) {
+    Json one = before.value(section, Json::object());
+    Json two = after.value(section, Json::object());
+    // They name a run, and say nothing of its conditions.
+    for (Json* const each : {&one, &two}) {
+      for (const char* const key : {"date", "name", "thresholds"})
+        each->erase(key);
+    }
+    differences.compare("", one, two);
+  }
+  const Json one = before.value("configurations", Json::object());
+  const Json two = after.value("configurations", Json::object());
+  for (const auto& [node, text] : one.items()) {
+    if (two.contains(node))
+      differences.compare_lines("configuration of " + node, text.get<std::string>(),
+                                two.at(node).get<std::string>());
+  }
   for (const auto& [report, which] : {std::pair(&before, "first"), std::pair(&after, "second")}) {
     if (!report->value("complete", false))
-      comparison.notes.push_back(fmt::format("the {} report is not complete", which));
+      differences.note(fmt::format("the {} report is not complete", which));
   }
 }
 
@@ -171,12 +281,12 @@ void add_notes(const Json& before, const Json& after, Comparison& comparison) {
 
 std::string_view text_of(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kSame: return "within spread";
+    case Verdict::kSame: return "no difference shown";
     case Verdict::kBetter: return "better";
     case Verdict::kWorse: return "WORSE";
     case Verdict::kUnknown: break;
   }
-  return "unknown spread";
+  return "too few repeats";
 }
 
 bool Comparison::any_worse() const {
@@ -205,11 +315,15 @@ Outcome<Comparison> compare(const Json& before, const Json& after) {
 }
 
 std::string text_of(const Comparison& comparison) {
-  std::string text = fmt::format("{:<32} {:<10} {:>12} {:>12} {:>8} {:>8}\n", "point", "", "first",
-                                 "second", "+%", "spread%");
+  std::string text = fmt::format("{:<32} {:<10} {:>12} {:>12} {:>8} {:>18}\n", "point", "", "first",
+                                 "second", "+%", "95 % interval");
   for (const Difference& each : comparison.differences) {
-    text += fmt::format("{:<32} {:<10} {:>12.2f} {:>12.2f} {:>+8.1f} {:>8.1f}  {}\n", each.point,
-                        each.figure, each.before, each.after, each.percent, each.spread_percent,
+    const std::string interval =
+        each.verdict == Verdict::kUnknown
+            ? "-"
+            : fmt::format("{:+.1f} to {:+.1f}", each.percent_low, each.percent_high);
+    text += fmt::format("{:<32} {:<10} {:>12.2f} {:>12.2f} {:>+8.1f} {:>18}  {}\n", each.point,
+                        each.figure, each.before, each.after, each.percent, interval,
                         text_of(each.verdict));
   }
   for (const std::string& each : comparison.only_one)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnet-selftest compare`: differences of two reports that exceed the spread of their repeats.
+// `lnet-selftest compare`: differences of two reports, each with the interval that it lies in.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 namespace plnet::run {
 
 enum class Verdict : std::uint8_t {
-  kSame,    // within the spread of repeats
-  kBetter,  // all repeats of the second are better than all of the first
+  kSame,    // the interval includes zero: no difference is shown
+  kBetter,  // it excludes zero
   kWorse,
-  kUnknown,  // a single repeat has no spread
+  kUnknown,  // a single repeat has no interval
 };
 [[nodiscard]] std::string_view text_of(Verdict verdict);
 
@@ -23,14 +23,16 @@ struct Difference {
   std::string figure;  // "MiB/s"
   double before = 0;   // medians
   double after = 0;
-  double percent = 0;
-  double spread_percent = 0;  // the larger one
+  double percent = 0;  // of means, relative to the first
+  // The 95 % confidence interval of `percent`.
+  double percent_low = 0;
+  double percent_high = 0;
   Verdict verdict = Verdict::kSame;
 };
 struct Comparison {
   std::vector<Difference> differences;
   std::vector<std::string> only_one;  // points in only one report
-  std::vector<std::string> notes;     // other differences
+  std::vector<std::string> notes;     // differences of plan, machines, and nodes' configuration
   [[nodiscard]] bool any_worse() const;
 };
 

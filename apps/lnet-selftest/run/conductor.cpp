@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "apps/lnet-selftest/lst/shell.hpp"
 #include "lib/base/check.hpp"
+#include "lib/lnet/names/nid64.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::run {
@@ -34,6 +36,17 @@ constexpr unsigned kDrainsMax = 90;
 constexpr unsigned kClosesMax = 10;
 constexpr std::size_t kNodesNamedMax = 5;
 
+// A node that refuses a session names the one that it has.
+std::string session_in_the_way(const selftest::NodeResult& node) {
+  const auto* const seen = std::get_if<selftest::PingSeen>(&node.seen);
+  if (seen == nullptr || !node.refused) return {};
+  return fmt::format(
+      ", it has the session '{}' of {}, until {} s after it last heard of that console; --force "
+      "takes the node over",
+      selftest::text_of(seen->session_name), lnet::text_of(lnet::from_nid64(node.session.nid)),
+      seen->timeout_s);
+}
+
 }  // namespace
 
 std::string failures_of(const TransactionResult& result) {
@@ -48,8 +61,9 @@ std::string failures_of(const TransactionResult& result) {
     }
     ++named;
     const int number = node.rpc_errno != 0 ? node.rpc_errno : static_cast<int>(node.status);
-    text += fmt::format("{}{}: {}{}", text.empty() ? "" : "; ", lnet::text_of(node.id),
-                        node.refused ? "refused: " : "", lst::text_of_errno(number));
+    text += fmt::format("{}{}: {}{}{}", text.empty() ? "" : "; ", lnet::text_of(node.id),
+                        node.refused ? "refused: " : "", lst::text_of_errno(number),
+                        session_in_the_way(node));
   }
   if (more > 0) text += fmt::format("; and {} more", more);
   return text;
@@ -126,7 +140,7 @@ void Conductor::open_session() {
                                          {"key", setup_.key},
                                          {"features", setup_.features},
                                          {"timeout", kSessionTimeoutS},
-                                         {"force", false}});
+                                         {"force", plan_.force}});
   if (!made) {
     const lst::Refusal& refusal = made.error();
     return fail(fmt::format("cannot begin a session: {}{}{}", lst::text_of_errno(refusal.number),
@@ -199,10 +213,16 @@ Instant Conductor::sample(Instant now) {
   }
   if (now < sample_at_) return sample_at_;
   const bool begins = !interval_ && now >= measure_at_;
-  if (begins) desk_.begin_latency(points_[point_]);
+  if (begins) {
+    pollers_before_ = desk_.poller_times();
+    desk_.begin_latency(points_[point_]);
+  }
   const bool ends = interval_ && now >= end_at_;
   // Before the counters, as at the beginning, so that both cover the same interval.
-  if (ends) latencies_ = desk_.end_latency();
+  if (ends) {
+    latencies_ = desk_.end_latency();
+    pollers_after_ = desk_.poller_times();
+  }
   Sample sample;
   if (!take_stat(sample)) return now;
   const GroupFigures last = figures_between(last_.from, sample.from);
@@ -255,10 +275,14 @@ void Conductor::keep_measurement(bool cut_short) {
   just_begun_ = false;
   const auto interval = std::exchange(interval_, std::nullopt);
   auto latencies = std::exchange(latencies_, std::nullopt);
+  auto pollers = std::exchange(pollers_after_, std::nullopt);
   if (!interval || interval->empty()) return;
   if (cut_short && !latencies) latencies = desk_.end_latency();
+  if (cut_short && !pollers) pollers = desk_.poller_times();
   Measurement done = interval->measure(repeat_);
   done.cut_short = cut_short;
+  if (pollers) done.pollers = use_between(pollers_before_, *pollers);
+  set_cycles(done);
   if (latencies) {
     done.latency = latencies->all;
     done.latency_by_node = std::move(latencies->nodes);

@@ -38,6 +38,8 @@ class Desk {
   // Called around each measurement: latencies of the clients that report them.
   virtual void begin_latency(const Point& point) = 0;
   virtual Latencies end_latency() = 0;
+  // Called around each measurement: the pollers of nodes that report them.
+  virtual PollerTimes poller_times() { return {}; }
   // Takes a while; no request of the test is under way. Nothing: not available.
   virtual std::optional<Floor> measure_floor(const Point& point) = 0;
 };
@@ -144,6 +146,8 @@ class Conductor {
   Sample last_;
   std::optional<Interval> interval_;  // during a measurement
   std::optional<Latencies> latencies_;
+  PollerTimes pollers_before_;
+  std::optional<PollerTimes> pollers_after_;
   std::vector<Measurement> measurements_;
   bool complete_ = false;
   bool interrupted_ = false;

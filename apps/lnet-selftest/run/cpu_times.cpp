@@ -61,13 +61,4 @@ std::optional<double> busy_percent(const NodeCpt& cpt, const std::vector<CpuUse>
   return sum / seen;
 }
 
-std::string cpus_text(const NodeCpt& cpt) {
-  std::string text;
-  for (const unsigned cpu : cpt.cpus) {
-    if (!text.empty()) text += ',';
-    text += std::to_string(cpu);
-  }
-  return text;
-}
-
 }  // namespace plnet::run

@@ -40,7 +40,5 @@ struct NodeCpt {
 // Average over its CPUs; nothing: none of them was found.
 [[nodiscard]] std::optional<double> busy_percent(const NodeCpt& cpt,
                                                  const std::vector<CpuUse>& uses);
-// "0,1"
-[[nodiscard]] std::string cpus_text(const NodeCpt& cpt);
 
 }  // namespace plnet::run

@@ -155,6 +155,20 @@ Measurement Interval::measure(unsigned repeat) const {
   return result;
 }
 
+void set_cycles(Measurement& measurement) {
+  const double rpcs = measurement.from.sum().rpc_rate;
+  const std::size_t servers = measurement.to.nodes.size() + measurement.to.silent;
+  for (PollerUse& use : measurement.pollers) {
+    double rate = use.forward_rate;
+    if (use.role == Role::kServer) rate = servers > 0 ? rpcs / static_cast<double>(servers) : 0;
+    if (use.role == Role::kClient) {
+      const auto node = std::ranges::find(measurement.from.nodes, use.node, &NodeFigures::node);
+      rate = node == measurement.from.nodes.end() ? 0 : node->rpc_rate;
+    }
+    if (rate > 0 && use.cycle_rate > 0) use.cycles_each = use.cycle_rate / rate;
+  }
+}
+
 Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
   std::ranges::sort(values);
@@ -187,7 +201,7 @@ std::vector<PointFigures> figures_of(const std::vector<Measurement>& all) {
     for (const Measurement* const each : point.repeats) {
       throughput.push_back(each->throughput_mibps);
       rate.push_back(each->rpc_rate);
-      if (each->floor && each->floor->exchange_rate > 0)
+      if (each->floor && each->floor->exchange_rate > 0 && !each->floor->is_disturbed())
         floor.push_back(each->rpc_rate / each->floor->exchange_rate * 100);
       if (!each->latency) continue;
       p50.push_back(each->latency->p50_us);

@@ -12,6 +12,7 @@
 #include "apps/lnet-selftest/lst/latency_json.hpp"
 #include "apps/lnet-selftest/run/cpu_times.hpp"
 #include "apps/lnet-selftest/run/plan.hpp"
+#include "apps/lnet-selftest/run/poller_use.hpp"
 #include "lib/selftest/console/transaction_result.hpp"
 
 namespace plnet::run {
@@ -94,6 +95,12 @@ struct Floor {
   double exchange_rate = 0;
   double throughput_mibps = 0;
   double copy_mibps = 0;
+  // The share of the two CPUs' time that others took meanwhile: other programs, pollers of nodes,
+  // the hypervisor. Above kDisturbedPercent the figures are no floor.
+  double disturbed_percent = 0;
+  static constexpr double kDisturbedPercent = 10;
+
+  [[nodiscard]] bool is_disturbed() const { return disturbed_percent > kDisturbedPercent; }
 };
 
 struct Sample {
@@ -115,11 +122,15 @@ struct Measurement {
   Errors errors{};
   std::vector<double> series_mibps{};  // one value for each sample
   std::vector<CpuUse> cpus{};
+  std::vector<PollerUse> pollers{};  // of nodes with known control sockets
   std::optional<Latency> latency{};
   std::vector<NodeLatency> latency_by_node{};
   lst::PaceFigures pace{};  // of an open loop
   std::optional<Floor> floor{};
 };
+
+// Sets the cycles of an RPC or a message of each node's pollers. RPCs are shared evenly by servers.
+void set_cycles(Measurement& measurement);
 
 [[nodiscard]] double throughput_of(const Point& point, const GroupFigures& from);
 
@@ -160,7 +171,7 @@ struct PointFigures {
   Spread rpc_rate{};
   std::optional<Spread> p50_us{};
   std::optional<Spread> p99_us{};
-  // Each repeat relative to the floor measured just before it.
+  // Each repeat relative to the floor measured just before it, if nothing disturbed that.
   std::optional<Spread> percent_of_floor{};
   std::uint64_t errors = 0;
 };

@@ -88,9 +88,11 @@ struct Plan {
   bool baseline = false;  // measure the machine's limits without LNet, alternating with every
                           // repeat
   Limits limits{};
+  bool force = false;  // make consoles and nodes drop sessions of others
+  // Control sockets of routers between the groups, for their part of the report.
+  std::vector<std::string> routers{};
 };
 
-// A plan cannot displace a session of others; users do that with `lst`.
 inline constexpr std::size_t kPointsMax = 4096;
 inline constexpr unsigned kRepeatsMax = 1000;
 inline constexpr std::size_t kListMax = 64;  // of tests, sizes, concurrencies

@@ -27,6 +27,9 @@ constexpr auto kOptions = std::to_array<apps::OptionRow>({
     text("arrivals", 0, "HOW", "distribution: poisson, constant; poisson"),
     text("highest-rate", 0, "GOAL", "search the highest rate: p99:200 is 99 % within 200 us"),
     texts("control", 0, "NID=SOCKET", "control socket of a client on another host"),
+    texts("router", 0, "SOCKET",
+          "control socket of a router between them, to have it in the report"),
+    flag("force", 0, "make consoles and nodes drop sessions of others"),
     text("check", 0, "HOW", "none, simple, full, discard; none"),
     flag("allow-discard", 0, "assert that no kernel node is older than June 2026"),
     text("distribute", 'd', "D:S", "D clients share S servers; 1:1"),
@@ -87,6 +90,8 @@ Outcome<void> read_line(const apps::Arguments& arguments, Plan& plan) {
   LineReader reader(arguments);
   reader.words("from", plan.from_words);
   reader.words("to", plan.to_words);
+  reader.words("router", plan.routers);
+  plan.force = plan.force || arguments.has("force");
   reader.list("test", plan.tests, read_operation);
   reader.list("size", plan.sizes, read_size);
   reader.list("concurrency", plan.concurrencies, read_concurrency);

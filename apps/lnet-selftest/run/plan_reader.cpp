@@ -38,6 +38,7 @@ class PlanReader {
         list("rates", plan_.rates, read_rate),
         one("arrivals", plan_.arrivals, read_arrivals),
         {"highest_rate", [this](const YamlNode& node) { highest_rate(node); }},
+        {"routers", [this](const YamlNode& node) { plan_.routers = sockets_of(node); }},
         {"control", [this](const YamlNode& node) { control(node); }},
         one("check", plan_.check, read_check),
         {"allow_discard", [this](const YamlNode& node) { truth(node, plan_.allow_discard); }},
@@ -169,6 +170,15 @@ class PlanReader {
     runtime::read_mapping(node, keys, errors_);
     if (goal.limit_us <= 0) errors_.add(node.at, "highest_rate: expected a limit_us above 0");
     plan_.highest_rate = goal;
+  }
+  Words sockets_of(const YamlNode& node) {
+    Words sockets;
+    for (const YamlNode& item : items_of(node)) {
+      std::string socket;
+      text(item, socket);
+      sockets.push_back(std::move(socket));
+    }
+    return sockets;
   }
   void control(const YamlNode& node) {
     if (node.kind != NodeKind::kMapping)

@@ -21,11 +21,12 @@ struct Report {
   Plan plan{};
   std::vector<Measurement> measurements{};
   Json environment = Json::object();
-  std::vector<NodeCpt> cpts{};                 // of this machine's nodes that report them
-  std::map<std::string, std::string> hosts{};  // of nodes whose NIDs do not show them:
-                                               // report_hosts.hpp
-  std::string simulated{};                     // description of the simulation, if no machine was
-                                               // measured
+  std::map<std::string, std::string> configurations{};  // of known nodes, as exported
+  std::vector<NodeCpt> cpts{};                          // of this machine's nodes that report them
+  std::map<std::string, std::string> hosts{};           // of nodes whose NIDs do not show them:
+                                                        // report_hosts.hpp
+  std::string simulated{};  // description of the simulation, if no machine was
+                            // measured
   bool complete = false;
   bool interrupted = false;
   std::string failure{};
@@ -58,6 +59,12 @@ struct TableColumns {
 // "ping, concurrency 8: 41000/s keep p99:200 us", for this number of clients.
 [[nodiscard]] std::string text_of(const HighestRate& highest, const RateGoal& goal,
                                   std::size_t clients);
+
+// The answers of the search, a line each; "" without a search.
+[[nodiscard]] std::string highest_rates_text(const Report& report);
+
+// The name of a fact in a report for people: "kernel_command_line" as "kernel command line".
+[[nodiscard]] std::string label_of(std::string_view key);
 
 // --- Thresholds ---
 

@@ -156,22 +156,29 @@ std::string nodes_of(const PointFigures& point) {
   return html + "</details>\n";
 }
 
-std::string cpt_table(const std::vector<PointFigures>& points, const std::vector<NodeCpt>& cpts) {
-  if (cpts.empty()) return {};
-  std::string html =
-      "<div class='wide'><table><thead><tr><th class='left'>busy % of CPTs of its nodes";
-  for (const NodeCpt& cpt : cpts)
-    html += fmt::format("<th>{} CPT {} (CPUs {})", html_escaped(cpt.node), cpt.cpt, cpus_text(cpt));
-  html += "</tr></thead><tbody>";
+std::string poller_table(const std::vector<PointFigures>& points) {
+  std::string rows;
   for (const PointFigures& point : points) {
-    html += "<tr>" + cell(text_of(point.point), true);
-    for (const NodeCpt& cpt : cpts) {
-      const auto busy = busy_percent(cpt, point.repeats.back()->cpus);
-      html += cell(busy ? fmt::format("{:.0f}", *busy) : "–");
+    for (const PollerUse& use : point.repeats.back()->pollers) {
+      std::string shards;
+      for (const ShardUse& shard : use.shards)
+        shards += fmt::format("{}CPU {}: {:.0f}", shards.empty() ? "" : ", ", shard.cpu,
+                              shard.duty_percent);
+      const bool routes = use.role == Role::kRouter;
+      rows += "<tr>" + cell(text_of(point.point), true) + cell(use.node, true) +
+              cell(text_of(use.role), true) + cell(fmt::format("{:.0f}", use.duty_percent)) +
+              cell(shards, true) +
+              cell(use.cycles_each ? fmt::format("{:.0f}", *use.cycles_each) : "–") +
+              cell(routes ? fmt::format("{:.0f}", use.forward_rate) : "–") + "</tr>";
     }
-    html += "</tr>";
   }
-  return html + "</tbody></table></div>\n";
+  if (rows.empty())
+    return "<p class='pale'>Unknown: known for nodes of this host, and for nodes and routers whose "
+           "control sockets are in the plan.</p>\n";
+  return "<div class='wide'><table><thead><tr><th class='left'>point<th class='left'>node"
+         "<th class='left'>role<th>duty %<th class='left'>by poller, %"
+         "<th>cycles per RPC, of a router per message<th>forwarded/s</tr></thead><tbody>" +
+         rows + "</tbody></table></div>\n";
 }
 
 std::string cpu_table(const std::vector<PointFigures>& points) {
@@ -209,8 +216,9 @@ std::string json_table(const Json& json) {
   }
   std::string html = "<table><tbody>";
   for (const auto& [name, value] : json.items()) {
-    html += fmt::format("<tr><td class='left pale'>{}</td><td class='left'>{}</td></tr>",
-                        html_escaped(name), json_table(value));
+    // The colon also parts name and value where a browser copies the table as text.
+    html += fmt::format("<tr><td class='left pale'>{}: </td><td class='left'>{}</td></tr>\n",
+                        html_escaped(label_of(name)), json_table(value));
   }
   return html + "</tbody></table>";
 }
@@ -247,7 +255,11 @@ std::string html_of(const Report& report) {
   html += "<h2>Groups and nodes</h2>\n";
   for (const PointFigures& point : points)
     html += nodes_of(point);
-  html += "<h2>CPUs of this machine</h2>\n" + cpu_table(points) + cpt_table(points, report.cpts);
+  html += "<h2>Pollers</h2>\n" + poller_table(points);
+  html +=
+      "<details><summary>CPUs of this machine as its kernel counts them: a poller that spins "
+      "counts as busy</summary>" +
+      cpu_table(points) + "</details>\n";
   html += "<h2>Plan</h2>\n" + json_table(json["plan"]);
   html += report.simulated.empty() ? "<h2>This machine</h2>\n" : "<h2>The simulation</h2>\n";
   html += json_table(report.environment);

@@ -33,6 +33,7 @@ Json json_of(const Plan& plan) {
   if (plan.highest_rate) json["highest_rate"] = text_of(*plan.highest_rate);
   if (!plan.rates.empty() || plan.highest_rate) json["arrivals"] = text_of(plan.arrivals);
   if (!plan.control.empty()) json["control"] = plan.control;
+  if (!plan.routers.empty()) json["routers"] = plan.routers;
   json["check"] = text_of(plan.check);
   json["distribute"] =
       std::to_string(plan.distribution.distribute) + ":" + std::to_string(plan.distribution.span);
@@ -81,6 +82,25 @@ Json json_of(const Latency& latency) {
           {"p99", latency.p99_us},  {"p999", latency.p999_us}, {"max", latency.max_us}};
 }
 
+Json json_of(const PollerUse& use) {
+  Json json{{"node", use.node},
+            {"role", text_of(use.role)},
+            {"duty_percent", use.duty_percent},
+            {"cycles_per_second", use.cycle_rate}};
+  if (use.cycles_each)
+    json[use.role == Role::kRouter ? "cycles_per_message" : "cycles_per_rpc"] = *use.cycles_each;
+  if (use.role == Role::kRouter) json["forward_rate"] = use.forward_rate;
+  Json shards = Json::array();
+  for (const ShardUse& shard : use.shards) {
+    shards.push_back({{"cpt", shard.cpt},
+                      {"shard", shard.shard},
+                      {"cpu", shard.cpu},
+                      {"duty_percent", shard.duty_percent}});
+  }
+  json["shards"] = std::move(shards);
+  return json;
+}
+
 Json json_of(const Measurement& each, const std::vector<NodeCpt>& cpts) {
   Json json;
   json["repeat"] = each.repeat + 1;
@@ -101,11 +121,16 @@ Json json_of(const Measurement& each, const std::vector<NodeCpt>& cpts) {
   if (each.floor) {
     json["floor"] = {{"exchange_rate", each.floor->exchange_rate},
                      {"throughput_mibps", each.floor->throughput_mibps},
-                     {"copy_mibps", each.floor->copy_mibps}};
+                     {"copy_mibps", each.floor->copy_mibps},
+                     {"disturbed_percent", each.floor->disturbed_percent}};
   }
   json["errors"] = json_of(each.errors);
   json["from"] = json_of(each.from);
   json["to"] = json_of(each.to);
+  Json pollers = Json::array();
+  for (const PollerUse& use : each.pollers)
+    pollers.push_back(json_of(use));
+  json["pollers"] = std::move(pollers);
   Json cpus = Json::array();
   for (const CpuUse& cpu : each.cpus) {
     cpus.push_back({{"cpu", cpu.cpu},
@@ -171,6 +196,7 @@ Json json_of(const Report& report) {
   json["thresholds_missed"] = report.missed;
   json["plan"] = json_of(report.plan);
   json["environment"] = report.environment;
+  if (!report.configurations.empty()) json["configurations"] = report.configurations;
   if (!report.hosts.empty()) json["hosts"] = report.hosts;
   json["latency"] = report.latency_note;
   if (!report.floor_note.empty()) json["floor"] = report.floor_note;

@@ -32,56 +32,90 @@ std::string node_latency(const NodeLatency& each) {
                      each.figures.count);
 }
 
-std::string point_text(const PointFigures& point, const std::vector<NodeCpt>& cpts) {
+std::string point_text(const PointFigures& point) {
   std::string text = fmt::format("\n{}\n", text_of(point.point));
   const Measurement& last = *point.repeats.back();
   text += group_text(last.from, "clients") + group_text(last.to, "servers");
   for (const auto& [node, count] : last.errors.by_node)
     text += fmt::format("    {} counted {} errors\n", node, count);
-  text += "    CPUs";
+  for (const PollerUse& use : last.pollers)
+    text += fmt::format("    pollers of {}\n", text_of(use));
   for (const CpuUse& cpu : last.cpus) {
-    text += fmt::format(" {}:{:.0f}%", cpu.cpu, cpu.busy_percent);
-    if (cpu.steal_percent >= 1) text += fmt::format(" (steal {:.0f}%)", cpu.steal_percent);
-  }
-  for (const NodeCpt& cpt : cpts) {
-    if (const auto busy = busy_percent(cpt, last.cpus))
-      text += fmt::format("\n    CPT {} of {} (CPUs {}): {:.0f}%", cpt.cpt, cpt.node,
-                          cpus_text(cpt), *busy);
+    if (cpu.steal_percent >= 1)
+      text +=
+          fmt::format("    the hypervisor took {:.0f} % of CPU {}\n", cpu.steal_percent, cpu.cpu);
   }
   if (last.latency) {
     text += fmt::format(
-        "\n    latency p50 {:.0f} us, p90 {:.0f}, p99 {:.0f}, p99.9 {:.0f}, "
+        "    latency p50 {:.0f} us, p90 {:.0f}, p99 {:.0f}, p99.9 {:.0f}, "
         "max {:.0f} of {} RPCs",
         last.latency->p50_us, last.latency->p90_us, last.latency->p99_us, last.latency->p999_us,
         last.latency->max_us, last.latency->count);
     for (std::size_t i = 0; i < last.latency_by_node.size() && last.latency_by_node.size() > 1; ++i)
       text += node_latency(last.latency_by_node[i]);
+    text += '\n';
+  }
+  if (last.floor && !point.percent_of_floor) {
+    text += fmt::format("    bare TCP: disturbed, others took {:.0f} % of its CPUs; not compared\n",
+                        last.floor->disturbed_percent);
   }
   if (last.floor && point.percent_of_floor) {
     text += fmt::format(
-        "\n    bare TCP {:.0f} exchanges/s, {:.2f} MiB/s: this is {:.1f} % of it; memcpy {:.0f} "
-        "MiB/s",
+        "    bare TCP {:.0f} exchanges/s, {:.2f} MiB/s: this is {:.1f} % of it; memcpy {:.0f} "
+        "MiB/s\n",
         last.floor->exchange_rate, last.floor->throughput_mibps, point.percent_of_floor->median,
         last.floor->copy_mibps);
   }
   if (point.point.rate > 0) {
     text += fmt::format(
-        "\n    {} requests were due and began, {} of them late because all were busy; {} never "
-        "began",
+        "    {} requests were due and began, {} of them late because all were busy; {} never "
+        "began\n",
         last.pace.begun, last.pace.waited, last.pace.dropped);
   }
-  return text + '\n';
+  return text;
+}
+
+// The average of all known nodes of the role; empty cells: none is known.
+std::string poller_cells(const Measurement& measurement, Role role) {
+  double duty = 0;
+  double cycles = 0;
+  unsigned nodes = 0;
+  unsigned counted = 0;
+  for (const PollerUse& use : measurement.pollers) {
+    if (use.role != role) continue;
+    ++nodes;
+    duty += use.duty_percent;
+    counted += use.cycles_each ? 1 : 0;
+    cycles += use.cycles_each.value_or(0);
+  }
+  return fmt::format(",{},{}", nodes > 0 ? fmt::format("{:.1f}", duty / nodes) : "",
+                     counted > 0 ? fmt::format("{:.0f}", cycles / counted) : "");
 }
 
 std::string environment_text(const Json& environment) {
   std::string text;
   for (const auto& [name, value] : environment.items())
-    text += fmt::format("  {:<14}{}\n", name,
+    text += fmt::format("  {:<20} {}\n", label_of(name),
                         value.is_string() ? value.get<std::string>() : dump_of(value));
   return text;
 }
 
 }  // namespace
+
+std::string label_of(std::string_view key) {
+  std::string label(key);
+  std::ranges::replace(label, '_', ' ');
+  return label;
+}
+
+std::string highest_rates_text(const Report& report) {
+  const auto& goal = report.plan.highest_rate;
+  if (!goal || report.highest_rates.empty()) return {};
+  std::string text = "highest rates:\n";
+  for (const HighestRate& each : report.highest_rates)
+    text += "  " + text_of(each, *goal, report.plan.from.size()) + '\n';
+  return text;
+}
 
 std::string text_of(const HighestRate& highest, const RateGoal& goal, std::size_t clients) {
   Point point = highest.point;
@@ -133,16 +167,13 @@ std::string text_of(const Report& report) {
   text += table_head(columns);
   for (const PointFigures& point : points)
     text += table_row(point, columns);
-  if (const auto& goal = report.plan.highest_rate) {
-    text += "\nhighest rates:\n";
-    for (const HighestRate& each : report.highest_rates)
-      text += "  " + text_of(each, *goal, report.plan.from.size()) + '\n';
-  }
+  if (const std::string highest = highest_rates_text(report); !highest.empty())
+    text += '\n' + highest;
   text += "\nlatency: " + report.latency_note + "\n";
   if (!report.floor_note.empty()) text += "bare TCP: " + report.floor_note + "\n";
-  text += "\nBy group and node, and the CPUs of this machine, in the last repeat of each point:\n";
+  text += "\nBy group and node, and the pollers, in the last repeat of each point:\n";
   for (const PointFigures& point : points)
-    text += point_text(point, report.cpts);
+    text += point_text(point);
   text += report.simulated.empty() ? "\nThis machine:\n" : "\nThe simulation:\n";
   text += environment_text(report.environment);
   return text;
@@ -151,23 +182,25 @@ std::string text_of(const Report& report) {
 std::string csv_of(const Report& report) {
   std::string text =
       "test,size,concurrency,asked_rate,repeat,cut_short,seconds,throughput_mibps,rpc_rate,errors,"
-      "p50_us,p90_us,p99_us,p999_us,max_us,cpu_busy_percent,cpu_steal_percent,simulated\n";
+      "p50_us,p90_us,p99_us,p999_us,max_us,client_duty_percent,client_cycles_per_rpc,"
+      "server_duty_percent,server_cycles_per_rpc,router_duty_percent,router_cycles_per_message,"
+      "cpu_steal_percent,simulated\n";
   for (const Measurement& each : report.measurements) {
-    double busy = 0;
     double steal = 0;
-    for (const CpuUse& cpu : each.cpus) {
-      busy += cpu.busy_percent;
+    for (const CpuUse& cpu : each.cpus)
       steal += cpu.steal_percent;
-    }
+    std::string pollers;
+    for (const Role role : {Role::kClient, Role::kServer, Role::kRouter})
+      pollers += poller_cells(each, role);
     const std::string latency =
         each.latency ? fmt::format("{:.1f},{:.1f},{:.1f},{:.1f},{:.1f}", each.latency->p50_us,
                                    each.latency->p90_us, each.latency->p99_us,
                                    each.latency->p999_us, each.latency->max_us)
                      : ",,,,";
-    text += fmt::format("{},{},{},{:.1f},{},{},{:.3f},{:.3f},{:.1f},{},{},{:.1f},{:.1f},{}\n",
+    text += fmt::format("{},{},{},{:.1f},{},{},{:.3f},{:.3f},{:.1f},{},{}{},{:.1f},{}\n",
                         text_of(each.point.operation), each.point.size, each.point.concurrency,
                         each.point.rate, each.repeat + 1, each.cut_short ? 1 : 0, each.seconds,
-                        each.throughput_mibps, each.rpc_rate, each.errors.total(), latency, busy,
+                        each.throughput_mibps, each.rpc_rate, each.errors.total(), latency, pollers,
                         steal, report.simulated.empty() ? 0 : 1);
   }
   return text;

@@ -34,9 +34,13 @@ double nice_step(double range) {
   return 10 * power;
 }
 
+// Largest value over smallest that a linear axis still shows.
+constexpr double kLinearRatioMax = 20;
+
 struct Scale {
   double x_low = 0;
   double x_high = 1;
+  double y_low = 0;  // above 0: the axis is logarithmic
   double y_high = 1;
   double step = 1;
 
@@ -45,19 +49,48 @@ struct Scale {
     if (range <= 0) return kLeft + kInnerWidth / 2;
     return kLeft + (std::log2(value) - std::log2(x_low)) / range * kInnerWidth;
   }
-  [[nodiscard]] double y(double value) const { return kTop + kInnerHeight * (1 - value / y_high); }
+  [[nodiscard]] double y(double value) const {
+    if (y_low <= 0) return kTop + kInnerHeight * (1 - value / y_high);
+    const double share = std::log(std::max(value, y_low) / y_low) / std::log(y_high / y_low);
+    return kTop + kInnerHeight * (1 - share);
+  }
+  [[nodiscard]] std::vector<double> lines() const {
+    std::vector<double> values;
+    if (y_low > 0) {
+      // Each decade; few decades also have lines at 2 and 5.
+      const bool few = y_high / y_low < 1e3;
+      for (double decade = y_low; decade <= y_high * 1.001; decade *= 10) {
+        for (const double factor : {1.0, 2.0, 5.0}) {
+          if ((factor == 1 || few) && decade * factor <= y_high * 1.001)
+            values.push_back(decade * factor);
+        }
+      }
+      return values;
+    }
+    const auto count = std::lround(y_high / step);
+    for (long line = 0; line <= count; ++line)
+      values.push_back(static_cast<double>(line) * step);
+    return values;
+  }
 };
 
 Scale scale_of(const std::vector<PlotSeries>& series) {
   Scale scale{.x_low = HUGE_VAL, .x_high = 0, .y_high = 0};
+  double least = HUGE_VAL;
   for (const PlotSeries& each : series) {
     for (const PlotPoint& point : each.points) {
       scale.x_low = std::min(scale.x_low, point.x);
       scale.x_high = std::max(scale.x_high, point.x);
       scale.y_high = std::max({scale.y_high, point.y, point.high});
+      least = std::min(least, point.y);
     }
   }
   if (scale.y_high <= 0) scale.y_high = 1;
+  if (least > 0 && scale.y_high / least > kLinearRatioMax) {
+    scale.y_low = std::pow(10, std::floor(std::log10(least)));
+    scale.y_high = std::pow(10, std::ceil(std::log10(scale.y_high)));
+    return scale;
+  }
   scale.step = nice_step(scale.y_high);
   scale.y_high = std::ceil(scale.y_high / scale.step) * scale.step;
   return scale;
@@ -66,9 +99,7 @@ Scale scale_of(const std::vector<PlotSeries>& series) {
 std::string axes(const Scale& scale, const std::vector<PlotSeries>& series, std::string_view x_name,
                  std::string_view y_name) {
   std::string svg;
-  const auto lines = std::lround(scale.y_high / scale.step);
-  for (long line = 0; line <= lines; ++line) {
-    const double value = static_cast<double>(line) * scale.step;
+  for (const double value : scale.lines()) {
     const double y = scale.y(value);
     svg += fmt::format("<line class='grid' x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}'/>", kLeft,
                        kLeft + kInnerWidth, y, y);
@@ -93,7 +124,7 @@ std::string axes(const Scale& scale, const std::vector<PlotSeries>& series, std:
   svg += fmt::format("<text x='{}' y='{}' text-anchor='middle'>{}</text>", kLeft + kInnerWidth / 2,
                      kHeight - 8, html_escaped(x_name));
   svg += fmt::format("<text x='{}' y='{}' text-anchor='start'>{}</text>", 8, kTop - 10,
-                     html_escaped(y_name));
+                     html_escaped(y_name) + (scale.y_low > 0 ? " (logarithmic)" : ""));
   return svg;
 }
 

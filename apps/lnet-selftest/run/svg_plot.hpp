@@ -19,7 +19,8 @@ struct PlotSeries {
   std::vector<PlotPoint> points{};
 };
 
-// The x axis is logarithmic to base 2, y begins at 0. Empty without points.
+// The x axis is logarithmic to base 2. The y axis begins at 0; if values differ by more than an
+// order of magnitude it is logarithmic, so that the small ones can be read. Empty without points.
 [[nodiscard]] std::string svg_plot(std::string_view title, std::string_view x_name,
                                    std::string_view y_name, const std::vector<PlotSeries>& series);
 

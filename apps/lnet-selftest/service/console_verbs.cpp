@@ -129,7 +129,11 @@ void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host)
                     lst::ConsoleHost told = host;
                     const auto session = console.session();
                     told.has_session = session.has_value();
-                    if (session) told.key = session->key;
+                    if (session) {
+                      told.key = session->key;
+                      told.session = session->name;
+                      told.left_s = console.session_left_s();
+                    }
                     return told;
                   },
                   [token = std::move(token)](const Told<lst::ConsoleHost>& told) mutable {

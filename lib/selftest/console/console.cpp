@@ -210,6 +210,14 @@ std::optional<SessionInfo> Console::session() const {
   return info_of(*session_);
 }
 
+std::uint32_t Console::session_left_s() const {
+  if (session_ == nullptr) return 0;
+  const Instant begun = used_ ? now_ : last_command_;
+  const Duration left = begun + std::chrono::seconds(session_->timeout_s) - now_;
+  return static_cast<std::uint32_t>(
+      std::chrono::ceil<std::chrono::seconds>(std::max(left, Duration{})).count());
+}
+
 // --- JOIN ---
 
 JoinJudge::Verdict Console::judge_join(const JoinRequest& request, std::uint32_t features,

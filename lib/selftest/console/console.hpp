@@ -115,6 +115,8 @@ class Console final : public Pollable, JoinJudge {
   [[nodiscard]] Answer<SessionInfo> show_session();
   // The same, without resetting the session's timeout.
   [[nodiscard]] std::optional<SessionInfo> session() const;
+  // Seconds until the session ends if no command comes; 0: there is none.
+  [[nodiscard]] std::uint32_t session_left_s() const;
 
   // --- Groups: kBusy while a test uses them or another command changes them ---
 

@@ -71,6 +71,11 @@ bool Transaction::judge(const ClientRpc& rpc, ConsoleNode& node, NodeResult& one
     case TransactionKind::kMakeSession:
       if (good && !features.agree(rpc.reply_header().header.features))
         one.status = std::to_underlying(Status::kProtocol);
+      if (is(one.status, Status::kBusy)) {
+        // The reply names the session that the node has.
+        const auto reply = rpc.reply<MakeSessionReply>();
+        one.seen = PingSeen{.timeout_s = reply.timeout_s, .session_name = reply.name};
+      }
       if (!is(one.status, Status::kOk)) return true;
       node.timeout_s = rpc.reply<MakeSessionReply>().timeout_s;
       return false;

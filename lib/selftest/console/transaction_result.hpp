@@ -24,7 +24,7 @@ enum class TransactionKind : std::uint8_t {
   kStat,          // STAT
 };
 
-// The data of a reply beyond its status.
+// The data of a reply beyond its status. Of a node that refuses a session: the session that it has.
 struct PingSeen {
   std::uint32_t timeout_s = 0;
   Name session_name{};
@@ -51,7 +51,7 @@ struct NodeResult {
   bool refused = false;  // a framework error: the status is a failure for this kind of RPC
   SessionId session;     // the node's present session
   Instant when;          // end of the RPC
-  // Data of a ping, a query, or a stat whose status is 0.
+  // Data of a ping, a query, or a stat whose status is 0; of a session that is refused with EBUSY.
   std::variant<std::monostate, PingSeen, QuerySeen, StatSeen> seen;
 };
 

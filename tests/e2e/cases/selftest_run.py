@@ -8,7 +8,8 @@ import pathlib
 import signal
 import subprocess
 
-from selftest_hosts import CONSOLE, config, loses_session, selftest_hosts, start
+from routed_hosts import RoutedHosts
+from selftest_hosts import CONSOLE, Lst, config, loses_session, selftest_hosts, start
 from site_under_test import Skip, eventually
 from tcp_nodes import counted
 
@@ -145,6 +146,45 @@ def case_thresholds_and_plans(site):
         assert not os.path.exists(site.path("bad"))
 
 
+def case_a_router_is_in_the_report(site):
+    with selftest_hosts(site, RoutedHosts) as hosts:
+        router = hosts.node("r0", "--config", config(hosts, "r0"), "--idle", "sleep", "--selftest", "--drain-timeout", "0")
+        pair(hosts)
+        runs = Runs(hosts, node=router)
+        folder = site.path("routed")
+        words = ("--instance", "control", "--router", str(router.socket), "--concurrency", "4")
+        done = runs.call(folder, *words)
+        assert done.returncode == 0, f"{done.returncode}\n{done.stdout}{done.stderr}"
+        report = read(folder)
+        # All sockets are in one folder here, so that the run also finds the client and the server.
+        pollers = {each["role"]: each for each in report["points"][0]["repeats"][1]["pollers"]}
+        assert set(pollers) == {"client", "server", "router"}, pollers
+        for role, each in pollers.items():
+            assert 0 < each["duty_percent"] <= 100 and each["shards"], each
+            assert each["cycles_per_message" if role == "router" else "cycles_per_rpc"] > 0, each
+        assert pollers["router"]["node"] == hosts.nid("r0", 0) and pollers["router"]["forward_rate"] > 0, pollers
+        assert "routing" in report["configurations"][hosts.nid("r0", 0)], report["configurations"]
+        text = (pathlib.Path(folder) / "report.txt").read_text()
+        assert f"pollers of {hosts.nid('r0', 0)} (router): duty " in text, text
+        done = runs.call(site.path("none"), *words[:2], "--router", str(site.path("none.sock")))
+        assert done.returncode == 2 and "none.sock" in done.stderr, done
+
+
+def case_a_session_of_others_is_named_and_dropped_by_force(site):
+    with selftest_hosts(site) as hosts:
+        nodes = pair(hosts)
+        lst, runs = Lst(hosts), Runs(hosts)
+        lst.works("new_session", "--timeout", "100", "night")
+        lst.group("clients", hosts.nid("client"))
+        folder = site.path("refused")
+        done = runs.call(folder)
+        assert done.returncode == 1 and "has the session 'night' (LST_SESSION=77), which ends in " in done.stderr, done
+        assert "which ends in " in lst.fails("new_session"), "lst names it as well"
+        done = runs.call(site.path("forced"), "--force", "--concurrency", "1", "--repeats", "1")
+        assert done.returncode == 0, f"{done.returncode}\n{done.stdout}{done.stderr}"
+        runs.leaves_nothing(*nodes)
+
+
 def case_a_node_that_is_not_there_is_named(site):
     with selftest_hosts(site) as hosts:
         client = start(hosts, "client")
@@ -174,7 +214,9 @@ def case_a_first_look(site):
         assert point["errors"] == 0 and point["rpc_rate"]["median"] > 0, point
         assert point["repeats"][0]["latency_us"]["count"] > 0, point
         if len(os.sched_getaffinity(0)) > 1:
-            assert point["repeats"][0]["floor"]["exchange_rate"] > 0 and point["percent_of_floor"]["median"] > 0, point
+            floor = point["repeats"][0]["floor"]
+            # Others on this machine may have taken too much of its CPUs meanwhile.
+            assert floor["exchange_rate"] > 0 and ("percent_of_floor" in point) == (floor["disturbed_percent"] <= 10), point
     assert not list(temporary.iterdir()), list(temporary.iterdir())
     elsewhere = subprocess.run([site.program("lnet-selftest"), "run", "--loopback", "--to", "10.0.0.9@tcp"],
                                capture_output=True, text=True, timeout=30)

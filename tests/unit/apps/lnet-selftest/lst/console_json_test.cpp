@@ -56,7 +56,7 @@ TEST(ConsoleJson, TheRest) {
   EXPECT_EQ(there_and_back(selftest::GroupInfo{"g", {.active = 1, .down = 2}}), "same");
   EXPECT_EQ(there_and_back(selftest::BatchInfo{.id = 1, .name = "b"}), "same");
   EXPECT_EQ(there_and_back(selftest::TestInfo{.loop = -1}), "same");
-  EXPECT_EQ(there_and_back(ConsoleHost{"n", 3, true, true}), "same");
+  EXPECT_EQ(there_and_back(ConsoleHost{"n", 3, true, true, "night", 70}), "same");
   EXPECT_EQ(there_and_back(std::vector<std::string>{"a", "b"}), "same");
 }
 

@@ -27,6 +27,7 @@ class FakeDesk final : public Desk {
     if (refuse_session != 0)
       return std::unexpected(lst::Refusal{refuse_session, "somebody else's"});
     key = args["key"];
+    forced = args["force"];
     ++sessions;
     ++open;
     return lst::Json::object();
@@ -89,6 +90,7 @@ class FakeDesk final : public Desk {
     return std::ranges::count(asked, verb);
   }
 
+  bool forced = false;
   std::vector<std::string> asked;
   std::map<std::string, lst::Refusal, std::less<>> refuse;
   std::map<std::string, int, std::less<>> fails_on;  // the verb fails on a node
@@ -163,6 +165,34 @@ class SelftestConductor : public ::testing::Test {
   FakeDesk desk_{clock_};
   Heard heard_;
 };
+
+TEST_F(SelftestConductor, DropsSessionsOfOthersOnlyIfAsked) {
+  for (const bool force : {false, true}) {
+    plan_.force = force;
+    FakeDesk desk(clock_);
+    Heard heard;
+    Conductor conductor(plan_, {}, desk, heard);
+    conduct(conductor, [] { return false; });
+    EXPECT_EQ(desk.forced, force);
+  }
+}
+
+TEST(SelftestConductorFailures, ANodeNamesTheSessionThatItHas) {
+  TransactionResult result;
+  const auto nid = lnet::parse_nid("10.0.0.9@tcp");
+  ASSERT_TRUE(nid);
+  result.nodes.push_back(
+      {.id = {.nid = *nid, .pid = 12345},
+       .status = EBUSY,
+       .refused = true,
+       .session = {.nid = lnet::to_nid64(*nid).value, .stamp = 7},
+       .when = {},
+       .seen = selftest::PingSeen{.timeout_s = 100, .session_name = selftest::name_from("night")}});
+  const std::string text = failures_of(result);
+  EXPECT_NE(text.find("it has the session 'night' of 10.0.0.9@tcp, until 100 s after"),
+            std::string::npos)
+      << text;
+}
 
 TEST_F(SelftestConductor, GoesThroughAllOfAPlan) {
   Conductor conductor(plan_, {.key = 5}, desk_, heard_);

@@ -118,7 +118,6 @@ TEST(SelftestFigures, CptsAreAsBusyAsTheirCpusOnAverage) {
                                  {.cpu = 3, .busy_percent = 10}};
   const NodeCpt cpt{.node = "a", .cpt = 1, .cpus = {2, 3}};
   EXPECT_DOUBLE_EQ(busy_percent(cpt, uses).value_or(0), 30);
-  EXPECT_EQ(cpus_text(cpt), "2,3");
   EXPECT_FALSE(busy_percent({.node = "a", .cpt = 0, .cpus = {7}}, uses));
 }
 

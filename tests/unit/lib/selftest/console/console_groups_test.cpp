@@ -187,6 +187,7 @@ TEST_F(CommandsTest, TooManyNodes) {
 TEST_F(CommandsTest, NodesOfAGroup) {
   (void)begin();
   crowd.node(2).session = {.nid = 7, .stamp = 8};
+  crowd.node(2).name = name_from("night");
   crowd.node(3).silent = true;
   crowd.node(4).lost = true;
   const auto result = add("g", 1, 4);
@@ -199,6 +200,8 @@ TEST_F(CommandsTest, NodesOfAGroup) {
   EXPECT_EQ(result.framework_errno, EBUSY);
   EXPECT_EQ(result.nodes[1].status, static_cast<std::uint32_t>(EBUSY));
   EXPECT_EQ(result.nodes[1].session, (SessionId{7, 8}));
+  ASSERT_TRUE(std::holds_alternative<PingSeen>(result.nodes[1].seen)) << "the session in the way";
+  EXPECT_EQ(text_of(std::get<PingSeen>(result.nodes[1].seen).session_name), "night");
   EXPECT_EQ(result.nodes[3].rpc_errno, EHOSTUNREACH);
   const StateCounts counts{.active = 1, .busy = 1, .down = 1, .unknown = 1};
   EXPECT_EQ(console->group_info("g")->nodes, counts);

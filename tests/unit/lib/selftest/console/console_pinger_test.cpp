@@ -127,6 +127,8 @@ TEST_F(PingerTest, AnUnusedSessionEnds) {
   EXPECT_TRUE(console->list_groups().has_value());
   pass(seconds(55));
   EXPECT_TRUE(console->session().has_value()) << "it was used in between";
+  EXPECT_GE(console->session_left_s(), 4U);
+  EXPECT_LE(console->session_left_s(), 6U);
   pass(seconds(10));
   EXPECT_FALSE(console->session().has_value());
   EXPECT_EQ(refusal_of(console->list_groups()), Refusal::kNoSession);
@@ -145,6 +147,7 @@ TEST_F(PingerTest, LookingFromBesideDoesNotKeepItAlive) {
   (void)begin(session);
   for (int i = 0; i < 12; ++i) {
     (void)console->session();
+    (void)console->session_left_s();
     pass(seconds(1));
   }
   EXPECT_FALSE(console->session().has_value());
