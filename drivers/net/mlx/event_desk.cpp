@@ -155,7 +155,7 @@ unsigned EventDesk::poll(Instant now) {
     bring(again.inbox, again.event);
   }
   constexpr int kAtATime = 16;
-  std::array<epoll_event, kAtATime> ready;
+  std::array<epoll_event, kAtATime> ready{};
   const int count = ::epoll_wait(waiting_on_, ready.data(), kAtATime, 0);
   unsigned events = 0;
   for (int i = 0; i < count; ++i) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -80,7 +81,7 @@ class IdWord {
   void put_on(rdma_cm_id& id) const {
     std::atomic_ref<void*>(id.context).store(context(), std::memory_order_release);
   }
-  [[nodiscard]] void* context() const { return reinterpret_cast<void*>(word_); }
+  [[nodiscard]] void* context() const { return std::bit_cast<void*>(word_); }
   [[nodiscard]] std::uint32_t inbox() const {
     return static_cast<std::uint32_t>(word_ >> (32U + Connections::kIndexBits));
   }
