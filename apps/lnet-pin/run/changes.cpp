@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "apps/lnet-pin/run/child.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/runtime/files/text_file.hpp"
 
 namespace plnet::pin {
@@ -69,6 +71,19 @@ std::string chosen(const std::string& text) {
   const auto close = text.find(']', open);
   if (open == std::string::npos || close == std::string::npos) return text;
   return text.substr(open + 1, close - open - 1);
+}
+
+// The kernel reserves as many huge pages as it can, and does not report a smaller number. A larger
+// one is of pages still in use, which the kernel takes back later.
+std::string missing_pages(const std::string& path, const std::string& wanted) {
+  if (!path.ends_with("nr_hugepages")) return "";
+  const auto text = read_setting(path);
+  const auto there = whole_number<std::uint64_t>(text.value_or(""));
+  if (there && *there >= whole_number<std::uint64_t>(wanted).value_or(0)) return "";
+  return fmt::format(
+      "{}: {} huge pages instead of {}, since the memory is fragmented; lnet-pin restore tries "
+      "again",
+      path, there ? std::to_string(*there) : "no", wanted);
 }
 
 Outcome<void> append(const std::string& path, const std::string& line) {
@@ -211,7 +226,7 @@ std::string Changes::undo(const Entry& entry) const {
       // an interrupt that does not exist any more
       if (!fs::exists(root_ + entry.name, error)) return "";
       const auto done = write_setting(root_ + entry.name, entry.was);
-      return done ? "" : done.error().what;
+      return done ? missing_pages(root_ + entry.name, entry.was) : done.error().what;
     }
     case Kind::kNamespace: {
       if (!fs::exists("/run/netns/" + entry.name, error)) return "";

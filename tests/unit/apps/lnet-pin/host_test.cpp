@@ -170,6 +170,27 @@ TEST(PinHost, SettingsThatAHostDoesNotHaveFail) {
   EXPECT_NE(made.error().what.find("scaling_governor"), std::string::npos) << made.error().what;
 }
 
+TEST(PinHost, HugePagesThatAreNotRestoredStayOnRecord) {
+  const Scratch scratch;
+  write_card(scratch);
+  const std::string pages =
+      "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages";
+  auto changes = Changes::open(scratch.at("state"), scratch.at("root"));
+  ASSERT_TRUE(changes);
+  ASSERT_TRUE((*changes)->set(pages, "64"));
+  // A file that takes every number and has none, like a kernel without free memory.
+  fs::remove(scratch.at("root" + pages));
+  fs::create_symlink("/dev/null", scratch.at("root" + pages));
+  const auto complaints = (*changes)->restore();
+  ASSERT_EQ(complaints.size(), 1U);
+  EXPECT_NE(complaints[0].find("no huge pages instead of 7"), std::string::npos) << complaints[0];
+  fs::remove(scratch.at("root" + pages));
+  scratch.write("root" + pages, "64\n");
+  EXPECT_TRUE((*changes)->restore().empty());
+  EXPECT_EQ(*read_setting(scratch.at("root" + pages)), "7");
+  EXPECT_TRUE((*changes)->empty());
+}
+
 TEST(PinHost, ABadStateFolderIsNamed) {
   const Scratch scratch;
   scratch.write("file", "");
