@@ -14,6 +14,8 @@ namespace {
 
 // Time for the session and its end beyond warm-up and measurement.
 constexpr auto kEngineMargin = std::chrono::seconds(90);
+// Nobody watches the figures grow; a session ends after 100 s without commands.
+constexpr auto kSamplePeriod = std::chrono::seconds(10);
 constexpr auto kEngineLook = std::chrono::milliseconds(50);
 constexpr std::size_t kReportMax = std::size_t{32} << 20U;
 
@@ -84,7 +86,9 @@ class EngineHere final : public Engine {
       : plan_(std::move(plan)),
         clock_(clock),
         desk_(std::move(socket), clock),
-        conductor_(plan_, {.key = static_cast<std::uint32_t>(::getpid())}, desk_, watcher_) {}
+        conductor_(plan_,
+                   {.key = static_cast<std::uint32_t>(::getpid()), .sample_period = kSamplePeriod},
+                   desk_, watcher_) {}
 
   Outcome<std::optional<Instant>> step() override {
     const Instant next = conductor_.step(clock_.now());

@@ -15,9 +15,10 @@
 namespace plnet::pin {
 namespace {
 
-constexpr auto kLookLeast = std::chrono::milliseconds(20);
+constexpr auto kLookLeast = std::chrono::milliseconds(40);
 constexpr auto kLookMost = std::chrono::milliseconds(200);
 constexpr auto kNap = std::chrono::milliseconds(100);  // delay until an interrupt is noticed
+constexpr auto kNodeLook = std::chrono::seconds(1);    // delay until an ended node is noticed
 constexpr auto kStartMax = std::chrono::seconds(300);  // emulated machines are slow
 constexpr auto kEndMax = std::chrono::seconds(20);
 constexpr auto kAskMax = std::chrono::seconds(5);
@@ -52,7 +53,7 @@ double own_cpu_seconds() {
 
 // Checks of long operations become rarer, since they cost CPU time, too.
 void sleep_between_looks(Duration waited) {
-  std::this_thread::sleep_for(std::clamp<Duration>(waited / 8, kLookLeast, kLookMost));
+  std::this_thread::sleep_for(std::clamp<Duration>(waited / 5, kLookLeast, kLookMost));
 }
 
 // On another host a word passes through one more shell than here.
@@ -254,22 +255,32 @@ Outcome<Figures> LabStage::drive(const Placement& placement, Nodes& nodes) {
   return figures;
 }
 
+Outcome<void> LabStage::check_nodes(Nodes& nodes) {
+  for (auto& [role, node] : nodes) {
+    if (const auto status = node.child->ended()) {
+      return failure(Errc::kReset, fmt::format("the {} has gone ({}): {}", text_of(role), *status,
+                                               last_line(text_so_far(node.log))));
+    }
+  }
+  return {};
+}
+
 Outcome<void> LabStage::await_engine(Engine& engine, Nodes& nodes, NodeWatch* watch) const {
   while (true) {
     const auto next = engine.step();
     if (watch != nullptr) watch->sample(clock_.now());
     // An ended node is the reason of any failure.
-    for (auto& [role, node] : nodes) {
-      if (const auto status = node.child->ended()) {
-        return failure(Errc::kReset, fmt::format("the {} has gone ({}): {}", text_of(role), *status,
-                                                 last_line(text_so_far(node.log))));
-      }
-    }
+    if (auto alive = check_nodes(nodes); !alive) return alive;
     if (!next) return std::unexpected(next.error());
     const std::optional<Instant>& when = *next;
     if (!when) return {};
-    while (clock_.now() < *when && !stopped_())
-      std::this_thread::sleep_for(std::min<Duration>(kNap, *when - clock_.now()));
+    Instant look = clock_.now() + kNodeLook;
+    for (Instant now = clock_.now(); now < *when && !stopped_(); now = clock_.now()) {
+      std::this_thread::sleep_for(std::min<Duration>(kNap, *when - now));
+      if (now < look) continue;
+      look = now + kNodeLook;
+      if (auto alive = check_nodes(nodes); !alive) return alive;
+    }
     if (stopped_()) return failure(Errc::kCancelled, "interrupted");
   }
 }

@@ -52,6 +52,8 @@ class LabStage final : public Stage {
   [[nodiscard]] Outcome<void> await_node(Role role, RunningNode& node);
   [[nodiscard]] Outcome<Figures> drive(const Placement& placement, Nodes& nodes);
   [[nodiscard]] Outcome<std::unique_ptr<Engine>> start_engine() const;
+  // The error: one has ended.
+  [[nodiscard]] static Outcome<void> check_nodes(Nodes& nodes);
   [[nodiscard]] Outcome<void> await_engine(Engine& engine, Nodes& nodes, NodeWatch* watch) const;
   void ask_node(Figures& figures) const;
   void end_nodes(Nodes& nodes);

@@ -23,7 +23,6 @@ constexpr const char* kServerGroup = "servers";
 // Every session has a batch of this name.
 constexpr const char* kBatch = "batch";
 
-constexpr Duration kSamplePeriod = std::chrono::seconds(1);
 constexpr Duration kAgain = std::chrono::seconds(1);
 // Consoles end the session by themselves after this time without commands, for example of a killed
 // run.
@@ -204,12 +203,12 @@ void Conductor::run() {
 Instant Conductor::sample(Instant now) {
   if (std::exchange(just_run_, false)) {  // all clients have answered, however long it took
     measure_at_ = now + plan_.warm_up;
-    sample_at_ = std::min(now + kSamplePeriod, measure_at_);
+    sample_at_ = std::min(now + setup_.sample_period, measure_at_);
   }
   if (just_begun_) {  // the first sample is available only now, however long it took
     just_begun_ = false;
     end_at_ = now + plan_.duration;
-    sample_at_ = std::min(now + kSamplePeriod, end_at_);
+    sample_at_ = std::min(now + setup_.sample_period, end_at_);
   }
   if (now < sample_at_) return sample_at_;
   const bool begins = !interval_ && now >= measure_at_;
@@ -238,7 +237,7 @@ Instant Conductor::sample(Instant now) {
   }
   // Derived from the plan's times, not from the last answer, so that errors do not add up.
   const Instant bound = interval_ ? end_at_ : measure_at_;
-  sample_at_ = std::min(std::max(sample_at_ + kSamplePeriod, now), bound);
+  sample_at_ = std::min(std::max(sample_at_ + setup_.sample_period, now), bound);
   return sample_at_;
 }
 

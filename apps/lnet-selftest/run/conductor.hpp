@@ -59,6 +59,9 @@ class Watcher {
 struct ConductorSetup {
   std::uint32_t key = 1;  // of the sessions
   std::uint32_t features = selftest::kFeaturesKnown;
+  // Between two readings of the nodes' counters: each costs CPU time of this program. Shorter than
+  // the timeout of a session.
+  Duration sample_period = std::chrono::seconds(1);
 };
 
 class Conductor {

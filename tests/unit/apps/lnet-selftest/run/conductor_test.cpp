@@ -218,6 +218,18 @@ TEST_F(SelftestConductor, GoesThroughAllOfAPlan) {
   EXPECT_DOUBLE_EQ(last.latency.value_or(Latency{}).p99_us, 50);
 }
 
+// lnet-pin shows no progress, and reads counters as seldom as it can.
+TEST_F(SelftestConductor, ReadsCountersAsOftenAsItIsTold) {
+  Conductor conductor(plan_, {.key = 5, .sample_period = seconds(10)}, desk_, heard_);
+  conduct(conductor);
+  ASSERT_EQ(conductor.measurements().size(), 4U);
+  // Clients and servers are read before the test, at both ends of the measurement, and after it.
+  EXPECT_EQ(desk_.times("lst stat"), 4 * 2 * 4);
+  const Measurement& last = conductor.measurements().back();
+  EXPECT_NEAR(last.seconds, 3, 0.001);
+  EXPECT_NEAR(last.throughput_mibps, 10, 0.01);
+}
+
 TEST_F(SelftestConductor, WarmingUpBeginsWhenAllClientsRun) {
   plan_.warm_up = seconds(2);
   desk_.run_takes = seconds(5);
