@@ -25,41 +25,51 @@
 namespace plnet::socklnd {
 
 #define PLNET_ACCEPTOR_COUNTERS(X)                                                                 \
-  X(kAccepted, "accepted", "connections", kCount, "connections that others made")                  \
-  X(kHandedOver, "handed_over", "connections", kCount, "brought to the home of their peer")        \
+  X(kAccepted, "accepted", "connections", kCount, "connections accepted")                          \
+  X(kHandedOver, "handed_over", "connections", kCount, "moved to the home shard of their peer")    \
   X(kRefusedPolicy, "refused_policy", "connections", kCount, "closed: accept=none")                \
-  X(kRefusedPort, "refused_port", "connections", kCount, "closed: not from a reserved port")       \
-  X(kRefusedNoRoom, "refused_no_room", "connections", kCount, "closed: too many strangers")        \
+  X(kRefusedPort, "refused_port", "connections", kCount,                                           \
+    "closed: the source port is not a reserved port")                                              \
+  X(kRefusedNoRoom, "refused_no_room", "connections", kCount,                                      \
+    "closed: too many connections without a complete HELLO")                                       \
   X(kRefusedShare, "refused_address_share", "connections", kCount,                                 \
-    "closed: too many strangers from this address")                                                \
+    "closed: too many connections without a complete HELLO from this address")                     \
   X(kEvicted, "evicted", "connections", kCount,                                                    \
-    "closed before the end of their HELLO: others wanted the place")                               \
-  X(kRefusedHome, "refused_home_full", "connections", kCount, "closed: the peer's home is full")   \
-  X(kRefusedNid, "refused_nid", "connections", kCount, "closed: asked for a NID that is not ours") \
-  X(kRefusedLegacy, "refused_legacy", "connections", kCount, "closed: begins as TCP before LNet")  \
-  X(kRefusedMagic, "refused_magic", "connections", kCount, "closed: unknown first bytes")          \
-  X(kRefusedRequest, "refused_request", "connections", kCount,                                     \
-    "answered: a request unknown to us")                                                           \
-  X(kRefusedHelloMagic, "refused_hello_magic", "connections", kCount, "closed: no HELLO follows")  \
+    "closed before their HELLO was complete, to make room for others")                             \
+  X(kRefusedHome, "refused_home_full", "connections", kCount,                                      \
+    "closed: the home shard of the peer is full")                                                  \
+  X(kRefusedNid, "refused_nid", "connections", kCount,                                             \
+    "closed: the requested NID is not of this node")                                               \
+  X(kRefusedLegacy, "refused_legacy", "connections", kCount,                                       \
+    "closed: the protocol from before LNet")                                                       \
+  X(kRefusedMagic, "refused_magic", "connections", kCount, "closed: unknown magic number")         \
+  X(kRefusedRequest, "refused_request", "connections", kCount, "answered: unknown request")        \
+  X(kRefusedHelloMagic, "refused_hello_magic", "connections", kCount,                              \
+    "closed: no HELLO follows the request")                                                        \
   X(kRefusedHelloVersion, "refused_hello_version", "connections", kCount,                          \
-    "answered: a HELLO of a version that we do not speak")                                         \
+    "answered: a HELLO of an unsupported version")                                                 \
   X(kRefusedAddresses, "refused_addresses", "connections", kCount,                                 \
-    "closed: a HELLO with a bad list of addresses")                                                \
-  X(kRefusedSource, "refused_source", "connections", kCount, "closed: no such NID can call us")    \
+    "closed: a HELLO with an invalid list of addresses")                                           \
+  X(kRefusedSource, "refused_source", "connections", kCount, "closed: the source NID is invalid")  \
   X(kRefusedForeign, "refused_foreign_nid", "connections", kCount,                                 \
-    "closed: its address is not that of the NID in its HELLO, nor listed by that NID")             \
+    "closed: the source address is not that of the NID in the HELLO, nor listed by that NID")      \
   X(kRefusedAccess, "refused_access", "connections", kCount, "closed: an access rule forbids it")  \
   X(kRefusedType, "refused_type", "connections", kCount, "closed: unknown connection type")        \
-  X(kRefusedEager, "refused_eager", "connections", kCount, "closed: spoke on before our answer")   \
+  X(kRefusedEager, "refused_eager", "connections", kCount,                                         \
+    "closed: data arrived before our answer")                                                      \
   X(kRefusedDetach, "refused_detach", "connections", kCount, "closed: the stream cannot be moved") \
-  X(kRefusedShutdown, "refused_shutdown", "connections", kCount, "closed: we are going down")      \
+  X(kRefusedShutdown, "refused_shutdown", "connections", kCount,                                   \
+    "closed: the node is shutting down")                                                           \
   X(kTimedOut, "timed_out", "connections", kCount, "closed: a step took longer than allowed")      \
-  X(kWaited, "waited", "connections", kCount, "introduced, and waited for their turn")             \
-  X(kRefusedWait, "refused_waited", "connections", kCount, "closed: waited too long for its turn") \
-  X(kLeftSilent, "left_silent", "connections", kCount, "gone without a byte")                      \
+  X(kWaited, "waited", "connections", kCount,                                                      \
+    "HELLO is complete, and the connection waited for its turn")                                   \
+  X(kRefusedWait, "refused_waited", "connections", kCount,                                         \
+    "closed: the connection waited too long for its turn")                                         \
+  X(kLeftSilent, "left_silent", "connections", kCount, "closed by the peer without a byte")        \
   X(kLeftEarly, "left_early", "connections", kCount,                                               \
-    "gone before the end of their HELLO: on their side often a wrong NID for us")                  \
-  X(kStrangers, "strangers", "connections", kGauge, "being introduced now, or waiting")
+    "closed by the peer before its HELLO was complete: often the peer uses a wrong NID")           \
+  X(kStrangers, "strangers", "connections", kGauge,                                                \
+    "connections without a complete HELLO, or waiting for their turn")
 PLNET_COUNTERS(AcceptorCounters, PLNET_ACCEPTOR_COUNTERS);
 
 // One address may have one in so many of the places for strangers.

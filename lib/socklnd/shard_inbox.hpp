@@ -16,10 +16,11 @@
 
 namespace plnet::socklnd {
 
-#define PLNET_SHARD_INBOX_COUNTERS(X)                                                    \
-  X(kArrived, "arrived", "connections", kCount, "accepted ones that came home here")     \
-  X(kHomeless, "homeless", "connections", kCount, "closed: their NI has gone meanwhile") \
-  X(kNoRoom, "no_room", "connections", kCount, "closed: the shard has as many as it can have")
+#define PLNET_SHARD_INBOX_COUNTERS(X)                                                       \
+  X(kArrived, "arrived", "connections", kCount,                                             \
+    "accepted connections that reached their home shard")                                   \
+  X(kHomeless, "homeless", "connections", kCount, "closed: their NI was removed meanwhile") \
+  X(kNoRoom, "no_room", "connections", kCount, "closed: the shard has its maximum of connections")
 
 PLNET_COUNTERS(ShardInboxTable, PLNET_SHARD_INBOX_COUNTERS);
 

@@ -75,13 +75,17 @@ struct CoordinatorLimits {
   std::uint64_t route_seed = 1;
 };
 
-#define PLNET_COORDINATOR_COUNTERS(X)                                                             \
-  X(kWanted, "peers_wanted", "requests", kCount, "shards that asked for a peer")                  \
-  X(kWantedRefused, "peers_wanted_refused", "requests", kCount, "of them, that got none")         \
-  X(kWantedWaited, "peers_wanted_waited", "requests", kCount, "of them, that waited")             \
-  X(kDiscover, "discoveries_wanted", "requests", kCount, "messages that asked for discovery")     \
-  X(kDiscoverGone, "discoveries_gone", "requests", kCount, "of them, for an interface that went") \
-  X(kTargetFailed, "ping_targets_failed", "attempts", kCount, "no descriptor for ping or push")
+#define PLNET_COORDINATOR_COUNTERS(X)                                                         \
+  X(kWanted, "peers_wanted", "requests", kCount, "requests of shards for a peer")             \
+  X(kWantedRefused, "peers_wanted_refused", "requests", kCount,                               \
+    "requests of shards for a peer that were refused")                                        \
+  X(kWantedWaited, "peers_wanted_waited", "requests", kCount,                                 \
+    "requests of shards for a peer that waited")                                              \
+  X(kDiscover, "discoveries_wanted", "requests", kCount, "messages that requested discovery") \
+  X(kDiscoverGone, "discoveries_gone", "requests", kCount,                                    \
+    "requests for discovery of an interface that was removed")                                \
+  X(kTargetFailed, "ping_targets_failed", "attempts", kCount,                                 \
+    "no memory descriptor was free for ping or push")
 
 PLNET_COUNTERS(CoordinatorTable, PLNET_COORDINATOR_COUNTERS);
 using CoordinatorCounters = Counters<CoordinatorTable>;

@@ -30,17 +30,20 @@
 
 namespace plnet::lnet {
 
-#define PLNET_GATEWAY_COUNTERS(X)                                                             \
-  X(kGateways, "gateways", "peers", kGauge, "nodes that routes lead through")                 \
-  X(kChecks, "checks", "checks", kCount, "discoveries of gateways begun")                     \
-  X(kAnswered, "checks_answered", "checks", kCount, "of them, answered")                      \
-  X(kTimedOut, "checks_timed_out", "checks", kCount, "of them, without an answer in time")    \
-  X(kFailed, "checks_failed", "checks", kCount, "of them, that failed otherwise")             \
-  X(kNoNetwork, "checks_no_network", "checks", kCount, "not begun: no network in common")     \
-  X(kRoutesUp, "routes_went_up", "routes", kCount, "routes that could be used again")         \
-  X(kRoutesDown, "routes_went_down", "routes", kCount, "routes that could be used no longer") \
-  X(kUntold, "changes_untold", "changes", kCount, "changes of routes too many for the log")   \
-  X(kHeldBack, "routes_held_back", "times", kCount, "routes held back for having flapped")
+#define PLNET_GATEWAY_COUNTERS(X)                                                           \
+  X(kGateways, "gateways", "peers", kGauge, "gateways of routes")                           \
+  X(kChecks, "checks", "checks", kCount, "checks of gateways begun")                        \
+  X(kAnswered, "checks_answered", "checks", kCount, "checks of gateways answered")          \
+  X(kTimedOut, "checks_timed_out", "checks", kCount,                                        \
+    "checks of gateways without an answer in time")                                         \
+  X(kFailed, "checks_failed", "checks", kCount, "checks of gateways that failed otherwise") \
+  X(kNoNetwork, "checks_no_network", "checks", kCount,                                      \
+    "checks of gateways not begun: no network in common")                                   \
+  X(kRoutesUp, "routes_went_up", "routes", kCount, "routes that became usable again")       \
+  X(kRoutesDown, "routes_went_down", "routes", kCount, "routes that became unusable")       \
+  X(kUntold, "changes_untold", "changes", kCount,                                           \
+    "changes of routes not logged: too many at a time")                                     \
+  X(kHeldBack, "routes_held_back", "times", kCount, "routes kept unused after they flapped")
 
 PLNET_COUNTERS(GatewayTable, PLNET_GATEWAY_COUNTERS);
 using GatewayCounters = Counters<GatewayTable>;

@@ -28,15 +28,18 @@
 
 namespace plnet::lnet {
 
-#define PLNET_RECOVERY_COUNTERS(X)                                                         \
-  X(kPeerNis, "peer_nis", "interfaces", kGauge, "down or not well, and are pinged")        \
-  X(kBegun, "begun", "interfaces", kCount, "found down or not well")                       \
-  X(kNoRoom, "no_room", "requests", kCount, "not pinged: too many are; asked again")       \
-  X(kPings, "pings", "pings", kCount, "pings to them")                                     \
-  X(kAnswered, "pings_answered", "pings", kCount, "of them, answered")                     \
-  X(kFailed, "pings_failed", "pings", kCount, "of them, not answered in time or not sent") \
-  X(kRecovered, "recovered", "interfaces", kCount, "up and well again")                    \
-  X(kLetGo, "let_go", "interfaces", kCount, "pinged no more: gone, wanted by nobody, or aged")
+#define PLNET_RECOVERY_COUNTERS(X)                                                                 \
+  X(kPeerNis, "peer_nis", "interfaces", kGauge, "peer NIs in recovery: down or below full health") \
+  X(kBegun, "begun", "interfaces", kCount, "peer NIs that entered recovery")                       \
+  X(kNoRoom, "no_room", "requests", kCount,                                                        \
+    "peer NIs not pinged: recovery is full, and they are tried again")                             \
+  X(kPings, "pings", "pings", kCount, "recovery pings sent")                                       \
+  X(kAnswered, "pings_answered", "pings", kCount, "recovery pings answered")                       \
+  X(kFailed, "pings_failed", "pings", kCount, "recovery pings not answered in time or not sent")   \
+  X(kRecovered, "recovered", "interfaces", kCount,                                                 \
+    "peer NIs that are up and at full health again")                                               \
+  X(kLetGo, "let_go", "interfaces", kCount,                                                        \
+    "peer NIs that left recovery unrecovered: removed, unused or too old")
 
 PLNET_COUNTERS(RecoveryTable, PLNET_RECOVERY_COUNTERS);
 using RecoveryCounters = Counters<RecoveryTable>;

@@ -17,12 +17,15 @@
 
 namespace plnet::lnet {
 
-#define PLNET_PING_TARGET_COUNTERS(X)                                                              \
-  X(kAnswered, "pings_answered", "pings", kCount, "pings that found the buffer")                   \
-  X(kBuilt, "ping_buffers_built", "buffers", kCount, "buffers built: NIs added or removed")        \
-  X(kPutOff, "ping_buffers_put_off", "buffers", kCount, "built later: replies under way from all") \
-  X(kStatus, "ping_statuses_changed", "interfaces", kCount, "statuses changed in place")           \
-  X(kFailed, "ping_buffers_failed", "buffers", kCount, "no descriptor for a new buffer")
+#define PLNET_PING_TARGET_COUNTERS(X)                                                       \
+  X(kAnswered, "pings_answered", "pings", kCount, "pings that matched the ping buffer")     \
+  X(kBuilt, "ping_buffers_built", "buffers", kCount,                                        \
+    "ping buffers rebuilt because NIs were added or removed")                               \
+  X(kPutOff, "ping_buffers_put_off", "buffers", kCount,                                     \
+    "ping buffers rebuilt later: replies still read all of them")                           \
+  X(kStatus, "ping_statuses_changed", "interfaces", kCount, "NI statuses changed in place") \
+  X(kFailed, "ping_buffers_failed", "buffers", kCount,                                      \
+    "no memory descriptor was free for a new ping buffer")
 
 PLNET_COUNTERS(PingTargetTable, PLNET_PING_TARGET_COUNTERS);
 using PingTargetCounters = Counters<PingTargetTable>;

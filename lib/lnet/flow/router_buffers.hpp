@@ -19,22 +19,29 @@
 namespace plnet::lnet {
 
 // The numbers of a pool in views and metrics, for each class in the order of classes.
-#define PLNET_ROUTER_BUFFER_COUNTERS(X)                                                \
-  X(kTinyBuffers, "tiny_buffers", "buffers", kGauge, "without payload that there are") \
-  X(kTinyUsedMax, "tiny_used_max", "buffers", kHighWater, "most in use at a time")     \
-  X(kTinyWaited, "tiny_waited", "messages", kCount, "had to wait for one")             \
-  X(kTinyStarved, "tiny_starved", "messages", kCount,                                  \
-    "had to wait for one when hardly any was free, for whatever next hop")             \
-  X(kSmallBuffers, "small_buffers", "buffers", kGauge, "of a page that there are")     \
-  X(kSmallUsedMax, "small_used_max", "buffers", kHighWater, "most in use at a time")   \
-  X(kSmallWaited, "small_waited", "messages", kCount, "had to wait for one")           \
-  X(kSmallStarved, "small_starved", "messages", kCount,                                \
-    "had to wait for one when hardly any was free, for whatever next hop")             \
-  X(kLargeBuffers, "large_buffers", "buffers", kGauge, "of 1 MiB that there are")      \
-  X(kLargeUsedMax, "large_used_max", "buffers", kHighWater, "most in use at a time")   \
-  X(kLargeWaited, "large_waited", "messages", kCount, "had to wait for one")           \
-  X(kLargeStarved, "large_starved", "messages", kCount,                                \
-    "had to wait for one when hardly any was free, for whatever next hop")
+#define PLNET_ROUTER_BUFFER_COUNTERS(X)                                                          \
+  X(kTinyBuffers, "tiny_buffers", "buffers", kGauge, "router buffers without payload")           \
+  X(kTinyUsedMax, "tiny_used_max", "buffers", kHighWater,                                        \
+    "most router buffers without payload in use at a time")                                      \
+  X(kTinyWaited, "tiny_waited", "messages", kCount,                                              \
+    "messages that waited for a router buffer without payload")                                  \
+  X(kTinyStarved, "tiny_starved", "messages", kCount,                                            \
+    "messages that waited for a router buffer without payload when few were free, for any next " \
+    "hop")                                                                                       \
+  X(kSmallBuffers, "small_buffers", "buffers", kGauge, "router buffers of one page")             \
+  X(kSmallUsedMax, "small_used_max", "buffers", kHighWater,                                      \
+    "most router buffers of one page in use at a time")                                          \
+  X(kSmallWaited, "small_waited", "messages", kCount,                                            \
+    "messages that waited for a router buffer of one page")                                      \
+  X(kSmallStarved, "small_starved", "messages", kCount,                                          \
+    "messages that waited for a router buffer of one page when few were free, for any next hop") \
+  X(kLargeBuffers, "large_buffers", "buffers", kGauge, "router buffers of 1 MiB")                \
+  X(kLargeUsedMax, "large_used_max", "buffers", kHighWater,                                      \
+    "most router buffers of 1 MiB in use at a time")                                             \
+  X(kLargeWaited, "large_waited", "messages", kCount,                                            \
+    "messages that waited for a router buffer of 1 MiB")                                         \
+  X(kLargeStarved, "large_starved", "messages", kCount,                                          \
+    "messages that waited for a router buffer of 1 MiB when few were free, for any next hop")
 PLNET_COUNTERS(RouterBufferCounters, PLNET_ROUTER_BUFFER_COUNTERS);
 
 enum class PoolMark : std::uint8_t { kBuffers, kUsedMax, kWaited, kStarved };

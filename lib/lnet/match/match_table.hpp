@@ -29,31 +29,43 @@
 
 namespace plnet::lnet {
 
-// clang-format off
-#define PLNET_MATCH_COUNTERS(X)                                                                                   \
-  X(kMdsInUse, "mds_in_use", "mds", kGauge, "memory descriptors attached or bound, unlinked ones under way included") \
-  X(kMesInUse, "mes_in_use", "mes", kGauge, "match entries attached")                                             \
-  X(kQuarantined, "mds_quarantined", "operations", kGauge, "ended with an error whose memory a peer may still reach") \
-  X(kAwaited, "responses_awaited", "mds", kGauge, "that wait for an ACK or REPLY, with a deadline")                 \
-  X(kNoDescriptor, "md_alloc_failures", "calls", kCount, "attach or bind refused: all descriptors in use")          \
-  X(kStarted, "operations_started", "operations", kCount, "PUT and GET begun by this shard")                        \
-  X(kStartRefused, "start_refused", "operations", kCount, "PUT and GET refused: MD unlinked, attached or exhausted") \
-  X(kPuts, "puts_matched", "messages", kCount, "PUT that found their MD here")                                      \
-  X(kGets, "gets_matched", "messages", kCount, "GET that found their MD here")                                      \
-  X(kAcks, "acks_matched", "messages", kCount, "ACK that found their MD")                                           \
-  X(kReplies, "replies_matched", "messages", kCount, "REPLY that found their MD, RDMA included")                    \
-  X(kSamePeer, "matches_by_other_nid", "messages", kCount, "matched an ME that names another NID of the sender's peer") \
-  X(kNoEntry, "no_entry", "messages", kCount, "PUT and GET that nothing of this shard matches")                     \
-  X(kDropTooLong, "drop_too_long", "messages", kCount, "longer than the MD has room, and it does not truncate")     \
-  X(kDropBadPortal, "drop_bad_portal", "messages", kCount, "for a portal that does not exist")                      \
-  X(kDropIncarnation, "drop_incarnation", "messages", kCount, "ACK or REPLY for an earlier run of this node, or not ours") \
-  X(kDropGone, "drop_md_gone", "messages", kCount, "ACK or REPLY whose MD is unlinked")                             \
-  X(kDropAttached, "drop_md_attached", "messages", kCount, "ACK or REPLY for an MD that belongs to an ME")          \
-  X(kDropExhausted, "drop_md_exhausted", "messages", kCount, "ACK or REPLY for an MD whose threshold is used up")    \
-  X(kEvents, "events", "events", kCount, "told to users")                                                           \
-  X(kEndedAborted, "ended_aborted", "operations", kCount, "ended well, but after their MD had been unlinked")       \
-  X(kResponseTimeouts, "response_timeouts", "mds", kCount, "unlinked because ACK or REPLY did not come in time")
-// clang-format on
+#define PLNET_MATCH_COUNTERS(X)                                                                   \
+  X(kMdsInUse, "mds_in_use", "mds", kGauge,                                                       \
+    "memory descriptors attached or bound, including unlinked ones with operations under way")    \
+  X(kMesInUse, "mes_in_use", "mes", kGauge, "match entries attached")                             \
+  X(kQuarantined, "mds_quarantined", "operations", kGauge,                                        \
+    "operations that failed while a peer may still access their memory")                          \
+  X(kAwaited, "responses_awaited", "mds", kGauge,                                                 \
+    "memory descriptors that await an ACK or REPLY with a deadline")                              \
+  X(kNoDescriptor, "md_alloc_failures", "calls", kCount,                                          \
+    "calls to attach or bind refused: all memory descriptors are in use")                         \
+  X(kStarted, "operations_started", "operations", kCount, "PUTs and GETs begun by this shard")    \
+  X(kStartRefused, "start_refused", "operations", kCount,                                         \
+    "PUTs and GETs refused: MD unlinked, attached or exhausted")                                  \
+  X(kPuts, "puts_matched", "messages", kCount, "PUTs that matched an MD on this shard")           \
+  X(kGets, "gets_matched", "messages", kCount, "GETs that matched an MD on this shard")           \
+  X(kAcks, "acks_matched", "messages", kCount, "ACKs that found their MD")                        \
+  X(kReplies, "replies_matched", "messages", kCount,                                              \
+    "REPLY messages that found their MD, including those by RDMA")                                \
+  X(kSamePeer, "matches_by_other_nid", "messages", kCount,                                        \
+    "messages that matched an ME that names another NID of the sender's peer")                    \
+  X(kNoEntry, "no_entry", "messages", kCount, "PUTs and GETs that match no ME of this shard")     \
+  X(kDropTooLong, "drop_too_long", "messages", kCount,                                            \
+    "messages longer than the room of their MD, which does not truncate")                         \
+  X(kDropBadPortal, "drop_bad_portal", "messages", kCount,                                        \
+    "messages for a portal that does not exist")                                                  \
+  X(kDropIncarnation, "drop_incarnation", "messages", kCount,                                     \
+    "ACK and REPLY messages for an earlier start of this node, or for another node")              \
+  X(kDropGone, "drop_md_gone", "messages", kCount, "ACK and REPLY messages whose MD is unlinked") \
+  X(kDropAttached, "drop_md_attached", "messages", kCount,                                        \
+    "ACK and REPLY messages for an MD that belongs to an ME")                                     \
+  X(kDropExhausted, "drop_md_exhausted", "messages", kCount,                                      \
+    "ACK and REPLY messages for an MD whose threshold is used up")                                \
+  X(kEvents, "events", "events", kCount, "events delivered to users")                             \
+  X(kEndedAborted, "ended_aborted", "operations", kCount,                                         \
+    "operations that succeeded after their MD had been unlinked")                                 \
+  X(kResponseTimeouts, "response_timeouts", "mds", kCount,                                        \
+    "memory descriptors unlinked because an ACK or REPLY did not arrive in time")
 
 PLNET_COUNTERS(MatchCounters, PLNET_MATCH_COUNTERS);
 

@@ -16,28 +16,41 @@ namespace plnet::lnet {
 
 // In the order in which lnetctl prints them.
 #define PLNET_LNET_STATISTICS(X)                                                              \
-  X(kMessagesAlloc, "msgs_alloc", "messages", kGauge, "messages under way")                   \
-  X(kMessagesMax, "msgs_max", "messages", kHighWater, "most messages under way at a time")    \
-  X(kTrackersAlloc, "rst_alloc", "messages", kGauge, "responses waited for")                  \
-  X(kErrors, "errors", "messages", kCount, "never counted, as in the kernel")                 \
-  X(kSendCount, "send_count", "messages", kCount, "messages of ours sent")                    \
+  X(kMessagesAlloc, "msgs_alloc", "messages", kGauge, "messages in use")                      \
+  X(kMessagesMax, "msgs_max", "messages", kHighWater, "most messages in use at a time")       \
+  X(kTrackersAlloc, "rst_alloc", "messages", kGauge, "messages that await a response")        \
+  X(kErrors, "errors", "messages", kCount, "always 0, as in the kernel")                      \
+  X(kSendCount, "send_count", "messages", kCount, "own messages sent")                        \
   X(kResendCount, "resend_count", "messages", kCount, "messages sent again")                  \
-  X(kResponseTimeouts, "response_timeout_count", "messages", kCount, "responses never came")  \
-  X(kLocalInterrupt, "local_interrupt_count", "messages", kCount, "failed so")                \
-  X(kLocalDropped, "local_dropped_count", "messages", kCount, "failed so")                    \
-  X(kLocalAborted, "local_aborted_count", "messages", kCount, "failed so")                    \
-  X(kLocalNoRoute, "local_no_route_count", "messages", kCount, "failed so")                   \
-  X(kLocalTimeout, "local_timeout_count", "messages", kCount, "failed so")                    \
-  X(kLocalError, "local_error_count", "messages", kCount, "failed so")                        \
-  X(kRemoteDropped, "remote_dropped_count", "messages", kCount, "failed so")                  \
-  X(kRemoteError, "remote_error_count", "messages", kCount, "failed so")                      \
-  X(kRemoteTimeout, "remote_timeout_count", "messages", kCount, "failed so")                  \
-  X(kNetworkTimeout, "network_timeout_count", "messages", kCount, "failed so")                \
-  X(kFailedResends, "failed_resends", "messages", kCount, "sent again in vain")               \
-  X(kSuccessfulResends, "successful_resends", "messages", kCount, "sent again with success")  \
-  X(kReceiveCount, "recv_count", "messages", kCount, "messages for us received")              \
+  X(kResponseTimeouts, "response_timeout_count", "messages", kCount,                          \
+    "messages whose response did not arrive in time")                                         \
+  X(kLocalInterrupt, "local_interrupt_count", "messages", kCount,                             \
+    "messages that failed with health status LOCAL_INTERRUPT")                                \
+  X(kLocalDropped, "local_dropped_count", "messages", kCount,                                 \
+    "messages that failed with health status LOCAL_DROPPED")                                  \
+  X(kLocalAborted, "local_aborted_count", "messages", kCount,                                 \
+    "messages that failed with health status LOCAL_ABORTED")                                  \
+  X(kLocalNoRoute, "local_no_route_count", "messages", kCount,                                \
+    "messages that failed with health status LOCAL_NO_ROUTE")                                 \
+  X(kLocalTimeout, "local_timeout_count", "messages", kCount,                                 \
+    "messages that failed with health status LOCAL_TIMEOUT")                                  \
+  X(kLocalError, "local_error_count", "messages", kCount,                                     \
+    "messages that failed with health status LOCAL_ERROR")                                    \
+  X(kRemoteDropped, "remote_dropped_count", "messages", kCount,                               \
+    "messages that failed with health status REMOTE_DROPPED")                                 \
+  X(kRemoteError, "remote_error_count", "messages", kCount,                                   \
+    "messages that failed with health status REMOTE_ERROR")                                   \
+  X(kRemoteTimeout, "remote_timeout_count", "messages", kCount,                               \
+    "messages that failed with health status REMOTE_TIMEOUT")                                 \
+  X(kNetworkTimeout, "network_timeout_count", "messages", kCount,                             \
+    "messages that failed with health status NETWORK_TIMEOUT")                                \
+  X(kFailedResends, "failed_resends", "messages", kCount,                                     \
+    "messages that were sent again and failed")                                               \
+  X(kSuccessfulResends, "successful_resends", "messages", kCount,                             \
+    "messages that were sent again and arrived")                                              \
+  X(kReceiveCount, "recv_count", "messages", kCount, "messages received for this node")       \
   X(kRouteCount, "route_count", "messages", kCount, "messages forwarded")                     \
-  X(kDropCount, "drop_count", "messages", kCount, "messages dropped, whatever the cause")     \
+  X(kDropCount, "drop_count", "messages", kCount, "messages dropped, for any cause")          \
   X(kSendLength, "send_length", "bytes", kCount, "payload sent by PUT or in answer to a GET") \
   X(kReceiveLength, "recv_length", "bytes", kCount, "payload accepted from PUT and REPLY")    \
   X(kRouteLength, "route_length", "bytes", kCount, "payload forwarded")                       \
@@ -46,94 +59,100 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
 
 // The cause why a message that arrived, or one on its way out, was dropped or held.
 #define PLNET_LNET_CAUSES(X)                                                                       \
-  X(kRejectedAckPayload, "rejected_ack_payload", "messages", kCount, "an ACK with a payload")      \
-  X(kRejectedGetPayload, "rejected_get_payload", "messages", kCount, "a GET with a payload")       \
-  X(kRejectedPutLength, "rejected_put_length", "messages", kCount, "a PUT over 1 MiB")             \
-  X(kRejectedReplyLength, "rejected_reply_length", "messages", kCount, "a REPLY over 1 MiB")       \
-  X(kRejectedType, "rejected_type", "messages", kCount, "a type that is no message's")             \
+  X(kRejectedAckPayload, "rejected_ack_payload", "messages", kCount, "an ACK had a payload")       \
+  X(kRejectedGetPayload, "rejected_get_payload", "messages", kCount, "a GET had a payload")        \
+  X(kRejectedPutLength, "rejected_put_length", "messages", kCount, "a PUT was over 1 MiB")         \
+  X(kRejectedReplyLength, "rejected_reply_length", "messages", kCount, "a REPLY was over 1 MiB")   \
+  X(kRejectedType, "rejected_type", "messages", kCount, "the message type is unknown")             \
   X(kRejectedNotDirect, "rejected_not_direct", "messages", kCount,                                 \
-    "for another node of the network it came from")                                                \
+    "for another node of the network on which it arrived")                                         \
   X(kRejectedOtherNid, "rejected_other_nid", "messages", kCount,                                   \
-    "for our NID on another network than it came from")                                            \
+    "for a NID of this node on another network than that on which it arrived")                     \
   X(kRejectedRoutedRdmaGet, "rejected_routed_rdma_get", "messages", kCount,                        \
     "a GET with an open buffer that is not for us")                                                \
-  X(kDroppedNid, "dropped_nid", "messages", kCount, "a NID that nobody can have")                  \
+  X(kDroppedNid, "dropped_nid", "messages", kCount, "a NID is invalid")                            \
   X(kDroppedForeignSource, "dropped_foreign_source", "messages", kCount,                           \
-    "from a NID of its sender's network that is none of its sender's")                             \
+    "the source is on the network of the sender, and is no NID of the sender")                     \
   X(kDroppedNotRouting, "dropped_not_routing", "messages", kCount,                                 \
-    "to be forwarded, not a router, or no longer when its turn came")                              \
+    "to be forwarded, and routing is off, or was turned off while it waited")                      \
   X(kDroppedAccess, "dropped_access", "messages", kCount,                                          \
-    "to be forwarded, an access rule forbids it")                                                  \
-  X(kDroppedFailNid, "dropped_fail_nid", "messages", kCount, "from a NID that was told to fail")   \
-  X(kDroppedFaultRule, "dropped_fault_rule", "messages", kCount, "a drop rule struck")             \
-  X(kDroppedNoReceive, "dropped_no_receive", "messages", kCount, "every receive record is in use") \
+    "to be forwarded, and an access rule forbids it")                                              \
+  X(kDroppedFailNid, "dropped_fail_nid", "messages", kCount, "from a NID that is set to fail")     \
+  X(kDroppedFaultRule, "dropped_fault_rule", "messages", kCount, "a drop rule applied")            \
+  X(kDroppedNoReceive, "dropped_no_receive", "messages", kCount, "all receive records are in use") \
   X(kHeldPeerShare, "held_peer_share", "messages", kCount,                                         \
-    "waited: its sender has its share of the receive records")                                     \
+    "waited: the sender has used its share of the receive records")                                \
   X(kDroppedPeerShare, "dropped_peer_share", "messages", kCount,                                   \
-    "its sender has its share of the receive records, and takes none of its answers")              \
+    "the sender has used its share of the receive records and does not accept its responses")      \
   X(kHeldClientCredit, "held_client_credit", "messages", kCount,                                   \
-    "to be forwarded, waited: its sender has all its peer-router credits in use")                  \
+    "to be forwarded, waited: the sender has used all its peer-router credits")                    \
   X(kHeldHopShare, "held_hop_share", "messages", kCount,                                           \
-    "to be forwarded, waited for a router buffer: all are in use, or its next hop has its share")  \
+    "to be forwarded, waited for a router buffer: all are in use, or the next hop has used its "   \
+    "share")                                                                                       \
   X(kHeldRecords, "held_records", "messages", kCount,                                              \
-    "to be forwarded, waited though buffers are free: messages or receive records are short")      \
+    "to be forwarded, waited although buffers are free: few messages or receive records are left") \
   X(kDroppedNoBuffers, "dropped_no_buffers", "messages", kCount,                                   \
-    "to be forwarded, and there are no router buffers for its size")                               \
+    "to be forwarded, and no router buffers exist for its size")                                   \
   X(kDroppedForwardNoPeer, "dropped_forward_no_peer", "messages", kCount,                          \
-    "to be forwarded, and its destination could not be made a peer")                               \
+    "to be forwarded, and no peer could be created for its destination")                           \
   X(kDroppedForwardNoPath, "dropped_forward_no_path", "messages", kCount,                          \
-    "to be forwarded, and no interface or route leads there")                                      \
+    "to be forwarded, and no interface or route leads to its destination")                         \
   X(kDroppedHopDown, "dropped_hop_down", "messages", kCount,                                       \
     "to be forwarded, and its next hop is down")                                                   \
   X(kDroppedHopStalled, "dropped_hop_stalled", "messages", kCount,                                 \
-    "to be forwarded, and would have waited for a next hop that has taken nothing for too long")   \
+    "to be forwarded to a next hop that has accepted nothing for too long")                        \
   X(kDroppedHopParked, "dropped_hop_parked", "messages", kCount,                                   \
-    "to be forwarded, and messages that wait for its next hop have their share of an interface")   \
-  X(kDroppedNoPeer, "dropped_no_peer", "messages", kCount, "the sender could not be made a peer")  \
+    "to be forwarded, and the messages that wait for its next hop have used their share of the "   \
+    "interface")                                                                                   \
+  X(kDroppedNoPeer, "dropped_no_peer", "messages", kCount,                                         \
+    "no peer could be created for the sender")                                                     \
   X(kDroppedAsymRoute, "dropped_asym_route", "messages", kCount,                                   \
-    "came through a gateway that we would not use (drop_asym_route)")                              \
-  X(kDroppedPortal, "dropped_portal", "messages", kCount, "a portal that does not exist")          \
+    "arrived through a gateway that this node would not use (drop_asym_route)")                    \
+  X(kDroppedPortal, "dropped_portal", "messages", kCount, "the portal does not exist")             \
   X(kDroppedPutNoMatch, "dropped_put_no_match", "messages", kCount, "no match entry for a PUT")    \
   X(kDroppedGetNoMatch, "dropped_get_no_match", "messages", kCount, "no match entry for a GET")    \
   X(kDroppedPutTooLong, "dropped_put_too_long", "messages", kCount,                                \
     "longer than its descriptor, which does not truncate")                                         \
   X(kDroppedGetTooLong, "dropped_get_too_long", "messages", kCount,                                \
-    "asks for more than its descriptor, which does not truncate")                                  \
-  X(kDroppedAckNoMd, "dropped_ack_no_md", "messages", kCount, "an ACK for a descriptor now gone")  \
+    "requests more than its descriptor holds, which does not truncate")                            \
+  X(kDroppedAckNoMd, "dropped_ack_no_md", "messages", kCount, "an ACK for an unlinked descriptor") \
   X(kDroppedReplyNoMd, "dropped_reply_no_md", "messages", kCount,                                  \
-    "a REPLY for a descriptor now gone")                                                           \
+    "a REPLY for an unlinked descriptor")                                                          \
   X(kDroppedReplyTooLong, "dropped_reply_too_long", "messages", kCount,                            \
     "a REPLY longer than its descriptor, which does not truncate")                                 \
   X(kDroppedLazyCleared, "dropped_lazy_cleared", "messages", kCount,                               \
-    "delayed until its portal was no longer lazy")                                                 \
+    "delayed when its portal stopped being lazy")                                                  \
   X(kDroppedConnectionLost, "dropped_connection_lost", "messages", kCount,                         \
-    "parked when its connection went, or its LND had no room for it")                              \
-  X(kDroppedShutdown, "dropped_shutdown", "messages", kCount, "arrived while the node was ending") \
+    "parked when its connection was lost, or its LND had no room for it")                          \
+  X(kDroppedShutdown, "dropped_shutdown", "messages", kCount,                                      \
+    "arrived while the node was shutting down")                                                    \
   X(kReceiveFailed, "receive_failed", "messages", kCount, "the payload did not arrive")            \
-  X(kTxDeadline, "tx_deadline", "messages", kCount, "deadline passed while waiting for credits")   \
-  X(kTxMdAborted, "tx_md_aborted", "messages", kCount, "unlinked while waiting for credits")       \
+  X(kTxDeadline, "tx_deadline", "messages", kCount,                                                \
+    "the deadline passed while it waited for credits")                                             \
+  X(kTxMdAborted, "tx_md_aborted", "messages", kCount, "unlinked while it waited for credits")     \
   X(kTxNoPath, "tx_no_path", "messages", kCount, "no interface or route leads there")              \
-  X(kTxNoPeer, "tx_no_peer", "messages", kCount, "the target could not be made a peer")            \
+  X(kTxNoPeer, "tx_no_peer", "messages", kCount, "no peer could be created for the target")        \
   X(kTxDiscovery, "tx_discovery", "messages", kCount, "discovery of the target failed")            \
-  X(kTxHopDown, "tx_hop_down", "messages", kCount, "forwarded, and its next hop went down")        \
+  X(kTxHopDown, "tx_hop_down", "messages", kCount,                                                 \
+    "to be forwarded, and its next hop went down while it waited")                                 \
   X(kTxOtherWay, "tx_other_way", "messages", kCount,                                               \
-    "waited for a gateway or an interface that was lost, and look for another way")                \
+    "waited for a gateway or an interface that was lost, and is routed again")                     \
   X(kForwardFailed, "forward_failed", "messages", kCount,                                          \
-    "received to be forwarded, and could not be sent; why, tx_... or the driver counts")           \
-  X(kTxReleased, "tx_released", "messages", kCount, "its peer or interface was taken away")        \
-  X(kTxFailNid, "tx_fail_nid", "messages", kCount, "to a NID that was told to fail")               \
-  X(kTxFaultRule, "tx_fault_rule", "messages", kCount, "a rule with a health error struck")        \
-  X(kDelayedByRule, "delayed_by_rule", "messages", kCount, "a delay rule held it back")            \
+    "received to be forwarded and not sent; tx_... or the driver counts the cause")                \
+  X(kTxReleased, "tx_released", "messages", kCount, "its peer or interface was removed")           \
+  X(kTxFailNid, "tx_fail_nid", "messages", kCount, "to a NID that is set to fail")                 \
+  X(kTxFaultRule, "tx_fault_rule", "messages", kCount, "a drop rule with a health error applied")  \
+  X(kDelayedByRule, "delayed_by_rule", "messages", kCount, "delayed by a rule")                    \
   X(kFaultsFull, "faults_full", "messages", kCount,                                                \
-    "spared by a rule: as many are held back as can be")                                           \
+    "not delayed by a rule: too many messages are delayed")                                        \
   X(kHeldNiCredit, "held_ni_credit", "messages", kCount,                                           \
-    "to be sent, waited: all tx credits of the interface on this shard are in use")                \
+    "to be sent, waited: all tx credits of the NI on this shard are in use")                       \
   X(kAnswersWaited, "answers_waited", "messages", kCount,                                          \
     "an ACK or REPLY waited for a free message")                                                   \
   X(kCrossedMatch, "crossed_match", "messages", kCount, "matched on another shard")                \
-  X(kCrossedHome, "crossed_home", "messages", kCount, "sent by way of its peer's home shard")      \
+  X(kCrossedHome, "crossed_home", "messages", kCount, "sent through the home shard of its peer")   \
   X(kCrossedLane, "crossed_lane", "messages", kCount, "posted by another shard than its home")     \
-  X(kLanesFull, "lanes_full", "lanes", kCount, "not used: as many peers have some as can")
+  X(kLanesFull, "lanes_full", "lanes", kCount, "not used: too many peers have lanes")
 PLNET_COUNTERS(LnetCauses, PLNET_LNET_CAUSES);
 
 using Statistic = LnetStatistics::Id;

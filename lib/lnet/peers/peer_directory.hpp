@@ -70,22 +70,25 @@ struct WantedPeer {
   bool again = false;         // a repeated request, already counted
 };
 
-#define PLNET_PEER_COUNTERS(X)                                                                  \
-  X(kPeers, "peers", "peers", kGauge, "peers known")                                            \
-  X(kPeerNis, "peer_nis", "interfaces", kGauge, "their interfaces, leaving ones included")      \
-  X(kCreated, "peers_created", "peers", kCount, "peers made")                                   \
-  X(kDeleted, "peers_deleted", "peers", kCount, "peers deleted, dissolved or evicted")          \
-  X(kEvicted, "peers_evicted", "peers", kCount, "idle peers that made room for others")         \
-  X(kMoved, "peer_nis_moved", "interfaces", kCount, "interfaces handed to another peer")        \
-  X(kFull, "peers_full", "requests", kCount, "peers not made: none left and none idle")         \
-  X(kLimited, "peers_limited", "requests", kCount,                                              \
-    "peers of strangers not made, or later: too many a second")                                 \
-  X(kShareUsed, "peers_share_used", "requests", kCount,                                         \
-    "peers not made: the neighbour that named them has its share of the table")                 \
-  X(kRefused, "peers_refused", "requests", kCount, "peers not made: not a NID of an interface") \
-  X(kWaited, "peers_waited", "requests", kCount, "peers to be made when room has come free")    \
-  X(kViews, "peer_views", "views", kCount, "views published")                                   \
-  X(kViewsLate, "peer_views_late", "views", kCount, "views put off until readers give room")
+#define PLNET_PEER_COUNTERS(X)                                                                \
+  X(kPeers, "peers", "peers", kGauge, "peers known")                                          \
+  X(kPeerNis, "peer_nis", "interfaces", kGauge, "peer NIs, including those being removed")    \
+  X(kCreated, "peers_created", "peers", kCount, "peers created")                              \
+  X(kDeleted, "peers_deleted", "peers", kCount, "peers deleted, dissolved or evicted")        \
+  X(kEvicted, "peers_evicted", "peers", kCount, "idle peers removed to make room for others") \
+  X(kMoved, "peer_nis_moved", "interfaces", kCount, "peer NIs moved to another peer")         \
+  X(kFull, "peers_full", "requests", kCount,                                                  \
+    "peers not created: the table is full and no peer is idle")                               \
+  X(kLimited, "peers_limited", "requests", kCount,                                            \
+    "peers of unknown nodes not created or delayed: rate limit")                              \
+  X(kShareUsed, "peers_share_used", "requests", kCount,                                       \
+    "peers not created: the neighbour that named them has used its share of the table")       \
+  X(kRefused, "peers_refused", "requests", kCount,                                            \
+    "peers not created: the NID cannot belong to an interface")                               \
+  X(kWaited, "peers_waited", "requests", kCount, "peers whose creation waits for room")       \
+  X(kViews, "peer_views", "views", kCount, "views of peers published")                        \
+  X(kViewsLate, "peer_views_late", "views", kCount,                                           \
+    "views of peers delayed until readers release one")
 
 PLNET_COUNTERS(PeerTable, PLNET_PEER_COUNTERS);
 using PeerCounters = Counters<PeerTable>;

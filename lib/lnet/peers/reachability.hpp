@@ -15,11 +15,11 @@
 
 namespace plnet::lnet {
 
-#define PLNET_LNET_REACH(X)                                                                   \
-  X(kLost, "lost", "interfaces", kCount, "peer NIs that could not be connected any more")     \
-  X(kFound, "found", "interfaces", kCount, "peer NIs that could be connected again")          \
-  X(kForgotten, "forgotten", "interfaces", kCount, "peer NIs that went while they could not") \
-  X(kUntold, "untold", "changes", kCount, "not logged by name: too many at a time")
+#define PLNET_LNET_REACH(X)                                                                  \
+  X(kLost, "lost", "interfaces", kCount, "peer NIs that became unreachable")                 \
+  X(kFound, "found", "interfaces", kCount, "peer NIs that became reachable again")           \
+  X(kForgotten, "forgotten", "interfaces", kCount, "unreachable peer NIs that were removed") \
+  X(kUntold, "untold", "changes", kCount, "changes not logged by name: too many at a time")
 PLNET_COUNTERS(LnetReach, PLNET_LNET_REACH);
 
 // A view for all shards. Any shard may write, since the LNDs of our NIs lie on different ones.

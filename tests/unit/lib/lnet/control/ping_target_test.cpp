@@ -11,7 +11,7 @@ namespace {
 
 using Id = PingTargetTable::Id;
 
-// Descriptors whose events come when the test says so.
+// Descriptors whose events the test delivers.
 class HeldOperations final : public DataOperations {
  public:
   struct Md {

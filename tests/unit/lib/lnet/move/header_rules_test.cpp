@@ -115,7 +115,7 @@ TEST_F(HeaderRules, OnlyRoutersForwardMessagesForOtherNetworks) {
   EXPECT_EQ(ruling(true).verdict, HeaderVerdict::kForward);
 }
 
-// No further effect: a router that forwarded it cannot know.
+// No further effect: a router that forwarded it has no knowledge of it.
 TEST_F(HeaderRules, InvalidSourcesAndDestinationsAreDropped) {
   Nid impossible = tcp(3, 8);
   impossible.address_be.back() = 1;

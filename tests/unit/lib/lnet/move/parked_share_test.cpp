@@ -80,7 +80,7 @@ TEST(ParkedShare, TheSenderOfAMessageThatTheLndLetsGoIsNamed) {
   rig.expect_conserved();
 }
 
-// A connection of a stream that waits is not read: nobody else lacks anything.
+// A connection of a stream that waits is not read: the other connections lack nothing.
 TEST(ParkedShare, MessagesOfStreamsAreNotCounted) {
   Rig rig;
   for (unsigned i = 0; i < 40; ++i)

@@ -13,7 +13,7 @@ constexpr std::uint32_t kReceives = 64;
 constexpr std::uint32_t kGreedy = 9;
 constexpr std::uint32_t kModest = 8;
 
-// A node whose LND sends nothing until it is told to, so no response leaves.
+// A node whose LND sends nothing until the test releases it, so no response leaves.
 struct Rig : HeldNode {
   explicit Rig(unsigned shards = 1)
       : HeldNode({.shards = shards,

@@ -8,7 +8,7 @@
 namespace plnet::lnet::want_well_test {
 namespace {
 
-// The first of two NIs of a peer, which has lost health and was heard from.
+// The first of two NIs of a peer: it has lost health and has answered before.
 PeerNi& ill_peer(HeldNode& rig, std::uint32_t number) {
   PeerDirectory& directory = rig.node.directory();
   PeerRecord& peer = **directory.create(HeldNode::nid(1000 + 2 * number), rig.now);

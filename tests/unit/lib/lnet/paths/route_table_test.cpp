@@ -254,7 +254,7 @@ TEST_F(RouteAliveness, a_reply_is_judged_as_the_kernel_does) {
   EXPECT_EQ(judge(*multi_hop, true, kNiUp), (ReplyVerdict{.alive = true, .single_hop = false}));
   multi_hop->spec.hops = 1;
   EXPECT_EQ(judge(*multi_hop, true, kNiUp), (ReplyVerdict{.alive = false, .single_hop = false}));
-  // A gateway that does not route, or that is down on our side, says nothing about the far side.
+  // A gateway that does not route, or that is down on our side, proves nothing about the far side.
   route->single_hop.set(true);
   EXPECT_EQ(judge(*route, false, kNiUp), (ReplyVerdict{.alive = false, .single_hop = true}));
   lower(0);
