@@ -158,8 +158,11 @@ class StreamDriver {
                                           std::size_t /*bytes*/) {
     return 0;
   }
-  // Fills `target` with the next bytes of a stream that was awaited and is paused.
-  virtual void fetch(StreamId /*stream*/, std::span<std::byte> /*target*/) {}
+  // Fills `target` with the next bytes of a stream that was awaited and is paused. An error: the
+  // system does not give them, and the stream has to be closed.
+  [[nodiscard]] virtual Result<void> fetch(StreamId /*stream*/, std::span<std::byte> /*target*/) {
+    return {};
+  }
   // A hint for the next read: it should not read more than so many bytes, since those behind them
   // may be awaited, too.
   virtual void limit_next_read(StreamId /*stream*/, std::size_t /*bytes*/) {}

@@ -129,18 +129,19 @@ void Connections::open(Connection& connection, bool swapped) {
 
 void Connections::close(Connection& connection, Id why, Errc cause, bool siblings) {
   if (connection.state == State::kClosing) return;
-  if (connection.rx == Connection::Rx::kKept) keeper_->bring(handle_of(connection));
   Peer& peer = *connection.peer;
+  if (siblings) {
+    peer.closing = true;
+    peer.close_cause = cause;
+  }
+  if (connection.rx == Connection::Rx::kKept) (void)keeper_->bring(handle_of(connection));
+  if (connection.state == State::kClosing) return;  // a payload that is lost closes its connection
   if (!connection.away) environment_.count(why);
   if (cause == Errc::kProtocol && why != Id::kClosedSibling)
     environment_.complain(peer.id.nid, why);
   if (connection.state == State::kOpen) leave_open(connection, cause);
   connection.state = State::kClosing;
   close_stream(connection, cause);
-  if (siblings) {
-    peer.closing = true;
-    peer.close_cause = cause;
-  }
   peers_.serve_soon(peer);
 }
 

@@ -35,17 +35,32 @@ Connection* KeptPayloads::find(lnet::RxHandle rx) {
   return connection != nullptr && connection->rx == Rx::kKept ? connection : nullptr;
 }
 
-void KeptPayloads::bring(lnet::RxHandle rx) {
+Result<void> KeptPayloads::bring(lnet::RxHandle rx) {
   Connection* const connection = find(rx);
-  if (connection == nullptr) return;
+  if (connection == nullptr) return {};
   environment_.count(Id::kBrought);
   while (connection->framing.left_unseen() > 0) {
     const std::span<std::byte> to = connection->framing.destination(*environment_.config.arenas);
     PLNET_CHECK(!to.empty(), "a payload that is not whole has a destination");
-    environment_.driver().fetch(connection->stream, to);
+    if (const Result<void> got = environment_.driver().fetch(connection->stream, to); !got) {
+      lose(*connection, got.error());
+      return got;
+    }
     on_relayed(*connection, to.size());
   }
   finish(*connection);
+  return {};
+}
+
+void KeptPayloads::lose(Connection& connection, Errc cause) {
+  PLNET_CHECK(environment_.receiving > 0, "a kept payload is not over yet");
+  environment_.count(Id::kKeptLost);
+  environment_.core.on_kept_lost(connections_.handle_of(connection));
+  connection.rx = Rx::kNone;
+  connection.ListNode<Keeping>::unlink();
+  --environment_.receiving;
+  environment_.driver().resume_reading(connection.stream);  // the end can be reported
+  connections_.close(connection, Id::kClosedError, cause, false);
 }
 
 void KeptPayloads::on_relayed(Connection& connection, std::size_t bytes) {
@@ -75,7 +90,7 @@ void KeptPayloads::finish(Connection& connection) {
 
 void KeptPayloads::bring_old() {
   while (Connection* const connection = before_.front())
-    bring(connections_.handle_of(*connection));
+    (void)bring(connections_.handle_of(*connection));  // the core has a note of those that are lost
   before_.splice_back(new_);
 }
 

@@ -29,7 +29,7 @@ class KeptPayloads final : public lnet::PayloadKeeper {
   void bring_old();
   [[nodiscard]] bool has_old() const { return !before_.empty(); }
 
-  void bring(lnet::RxHandle rx) override;
+  [[nodiscard]] Result<void> bring(lnet::RxHandle rx) override;
   // A stream can give its bytes to the streams of its own driver.
   [[nodiscard]] const void* family() const override { return &environment_.streams; }
 
@@ -42,6 +42,9 @@ class KeptPayloads final : public lnet::PayloadKeeper {
   void finish(Connection& connection);
 
  private:
+  // The payload does not come: its connection closes.
+  void lose(Connection& connection, Errc cause);
+
   Environment& environment_;
   Connections& connections_;
   Noops& noops_;

@@ -14,6 +14,7 @@ namespace plnet::socklnd {
   X(kRelayed, "relayed", "messages", kCount,                                                       \
     "messages sent that were forwarded from socket to socket")                                     \
   X(kBrought, "brought", "messages", kCount, "messages kept in their socket and read later")       \
+  X(kKeptLost, "kept_lost", "messages", kCount, "messages kept in a socket that then failed")      \
   X(kFailed, "failed", "messages", kCount, "messages that ended with an error")                    \
   X(kExpired, "expired", "messages", kCount, "messages not started before their deadline")         \
   X(kParked, "parked", "messages", kCount, "messages that waited for a decision")                  \

@@ -51,7 +51,10 @@ bool Sends::send(Transmit& transmit) {
   if (connection == nullptr) [[unlikely]]
     return send_later(peer, transmit);
   completions_.lend(transmit);
-  if (transmit.kept && !may_relay(*connection, transmit)) bring_payload(transmit);
+  if (transmit.kept && !may_relay(*connection, transmit) && !bring_payload(transmit)) {
+    end_lost(transmit);
+    return true;
+  }
   queue(*connection, transmit);
   note_deadline(*peer, transmit);
   return true;
@@ -70,9 +73,10 @@ bool Sends::send_later(Peer* peer, Transmit& transmit) {
     peer->elsewhere = true;
     environment_.count(Id::kNoLane);  // mostly because the peer has closed the connection
     completions_.end(transmit, std::unexpected(Errc::kIo), Health::kRemoteDropped, Left::kNothing);
+  } else if (!bring_payload(transmit)) {
+    end_lost(transmit);
   } else {
     peer->elsewhere = false;
-    bring_payload(transmit);
     peer->waiting.push(transmit);
     peers_.serve_soon(*peer);
   }
@@ -266,12 +270,24 @@ bool Sends::may_relay(const Connection& connection, const Transmit& transmit) co
          kept.keeper->family() == &environment_.streams;
 }
 
-void Sends::bring_payload(Transmit& transmit) {
-  if (!transmit.kept) return;
+bool Sends::bring_payload(Transmit& transmit) {
+  if (!transmit.kept) return true;
   transmit.kept = false;
   const KeptPayload kept = environment_.core.kept_payload(transmit);
   PLNET_CHECK(kept.keeper != nullptr, "the core knows the keeper of a kept payload");
-  kept.keeper->bring(kept.rx);
+  return kept.keeper->bring(kept.rx).has_value() && !kept.lost;
+}
+
+// Neither NI is to blame, and no other attempt would find the payload.
+void Sends::end_lost(Transmit& transmit) {
+  completions_.end(transmit, std::unexpected(Errc::kIo), Health::kOk);
+}
+
+void Sends::end_lost_front(Connection& connection) {
+  PLNET_CHECK(connection.front_sent == 0, "no byte of the message has left");
+  Transmit& transmit = *connection.queue.pop();
+  connection.queued_bytes -= wire_bytes(connection.protocol, transmit);
+  end_lost(transmit);
 }
 
 void Sends::relay_front(Connection& connection) {
@@ -281,7 +297,10 @@ void Sends::relay_front(Connection& connection) {
               "may_relay() has looked at the keeper");
   KeptPayloads& holder = *static_cast<KeptPayloads*>(kept.keeper);
   Connection* const from = holder.find(kept.rx);
-  if (from == nullptr || connection.noops > 0) return bring_payload(transmit);
+  if (from == nullptr || connection.noops > 0) {
+    if (!bring_payload(transmit)) end_lost_front(connection);
+    return;
+  }
   transmit.kept = false;
   const std::uint32_t left = from->framing.left_unseen();
   PLNET_CHECK(left <= transmit.header.payload_length, "a payload is in one message");
@@ -297,8 +316,12 @@ void Sends::relay_front(Connection& connection) {
     environment_.count(Id::kRelayed);
     environment_.driver().limit_next_read(from->stream, kReadOfNext);
     holder.finish(*from);
-  } else {
-    holder.bring(kept.rx);
+  } else if (!holder.bring(kept.rx)) {
+    if (taken == 0) return end_lost_front(connection);
+    // The peer has the beginning of a message that cannot go on.
+    connection.written += taken;
+    on_taken(connection, taken);
+    return connections_.close(connection, Id::kClosedError, Errc::kIo, false);
   }
   connection.written += taken;
   on_taken(connection, taken);

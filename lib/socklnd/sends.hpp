@@ -67,7 +67,10 @@ class Sends {
   // --- A payload that lies in another socket ---
   [[nodiscard]] bool may_relay(const Connection& connection, const lnet::Transmit& transmit) const;
   // Reads the payload into its buffer, if it is not there.
-  void bring_payload(lnet::Transmit& transmit);
+  // False: the payload is lost, and the message must not be sent.
+  [[nodiscard]] bool bring_payload(lnet::Transmit& transmit);
+  void end_lost(lnet::Transmit& transmit);
+  void end_lost_front(Connection& connection);
   void relay_front(Connection& connection);
 
   Environment& environment_;

@@ -161,7 +161,7 @@ class RelayUser final : public socklnd::StreamEvents {
   void fetch(std::vector<std::byte>& to, std::size_t count) {
     const std::size_t before = to.size();
     to.resize(before + count);
-    driver->fetch(streams[0], std::span(to).subspan(before));
+    EXPECT_TRUE(driver->fetch(streams[0], std::span(to).subspan(before)).has_value());
   }
 
   const std::vector<std::size_t> sizes_;

@@ -90,7 +90,7 @@ void MockStreamLnd::receive(Connection& connection) {
     return act(connection);
   }
   if (connection.state == Connection::State::kKept) {
-    if (++connection.kept_for >= config_.kept_flushes) bring(connection.rx);
+    if (++connection.kept_for >= config_.kept_flushes) (void)bring(connection.rx);
     return;
   }
   if (connection.wire.empty()) return;
@@ -157,14 +157,15 @@ MockStreamConnection* MockStreamLnd::keeps(RxHandle rx) const {
   return kept ? &connection : nullptr;
 }
 
-void MockStreamLnd::bring(RxHandle rx) {
+Result<void> MockStreamLnd::bring(RxHandle rx) {
   Connection* const connection = keeps(rx);
-  if (connection == nullptr) return;
+  if (connection == nullptr) return {};
   const std::uint32_t rest = connection->decision.length - connection->done;
   scatter(*config_.arenas, connection->decision.target, connection->done,
           std::span(connection->wire.front().bytes).subspan(connection->done, rest));
   ++tally_.brought;
   finish_kept(*connection);
+  return {};
 }
 
 void MockStreamLnd::finish_kept(Connection& connection) {
@@ -180,7 +181,7 @@ std::vector<std::byte> MockStreamLnd::bytes_of(Transmit& message) {
     const KeptPayload kept = core_.kept_payload(message);
     PLNET_CHECK(kept.keeper != nullptr, "the core knows who keeps it");
     if (kept.keeper->family() != config_.family) {
-      kept.keeper->bring(kept.rx);
+      PLNET_CHECK(kept.keeper->bring(kept.rx).has_value(), "no mock loses a payload");
     } else if (auto& holder = *static_cast<MockStreamLnd*>(kept.keeper);
                Connection* const from = holder.keeps(kept.rx)) {
       bytes =
@@ -196,7 +197,7 @@ std::vector<std::byte> MockStreamLnd::bytes_of(Transmit& message) {
 }
 
 void MockStreamLnd::lose(Connection& connection, Errc cause) {
-  bring(connection.rx);
+  (void)bring(connection.rx);
   const Connection::State was = connection.state;
   // An earlier decision has no effect: a receive fails, a drop is complete.
   const bool decided = connection.resumed;

@@ -52,7 +52,7 @@ class MockStreamLnd final : public MockLnd<MockStreamLnd, MockStreamConnection>,
   void lose(Connection& connection, Errc cause);
 
   void keep(Connection& connection);
-  void bring(lnet::RxHandle rx) override;
+  [[nodiscard]] Result<void> bring(lnet::RxHandle rx) override;
   [[nodiscard]] const void* family() const override { return config_.family; }
   [[nodiscard]] Connection* keeps(lnet::RxHandle rx) const;
   void finish_kept(Connection& connection);

@@ -70,6 +70,7 @@ class Tap final : public lnet::LndUpcalls {
   }
   void on_received(lnet::RxHandle rx, Result<void> status, Health health) override;
   void on_kept(lnet::RxHandle rx, lnet::PayloadKeeper& keeper) override;
+  void on_kept_lost(lnet::RxHandle rx) override { above_.on_kept_lost(rx); }
   [[nodiscard]] lnet::KeptPayload kept_payload(const lnet::Transmit& transmit) const override {
     return above_.kept_payload(transmit);
   }

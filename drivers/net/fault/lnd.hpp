@@ -49,6 +49,7 @@ class FaultLnd final : public lnet::Lnd, public lnet::LndUpcalls {
   [[nodiscard]] lnet::KeptPayload kept_payload(const lnet::Transmit& transmit) const override {
     return core_.kept_payload(transmit);
   }
+  void on_kept_lost(lnet::RxHandle rx) override { core_.on_kept_lost(rx); }
   void on_parked_gone(lnet::RxHandle rx, Errc cause) override;
   void on_quarantine_over(lnet::Transmit& transmit) override;
   void on_lane(lnet::PeerLink& link, lnet::LaneId lane, bool up, bool bulk) override;

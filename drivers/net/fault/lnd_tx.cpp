@@ -75,8 +75,8 @@ bool FaultLndTx::duplicate(Transmit& transmit) {
   if (slot == copies_.end()) return false;
   if (transmit.kept) {  // the core does not know the copy
     const lnet::KeptPayload kept = core_.kept_payload(transmit);
-    PLNET_CHECK(kept.keeper != nullptr, "the core knows the keeper of a kept payload");
-    kept.keeper->bring(kept.rx);
+    PLNET_CHECK(kept.keeper != nullptr || kept.lost, "the core knows the keeper of a kept payload");
+    if (kept.lost || !kept.keeper->bring(kept.rx)) return false;
   }
   slot->transmit = transmit;
   slot->transmit.kept = false;

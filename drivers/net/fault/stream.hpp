@@ -46,8 +46,8 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   [[nodiscard]] std::size_t relay(StreamId from, StreamId to,
                                   std::span<const std::span<const std::byte>> head,
                                   std::size_t bytes) override;
-  void fetch(StreamId stream, std::span<std::byte> target) override {
-    lower_->fetch(stream, target);
+  [[nodiscard]] Result<void> fetch(StreamId stream, std::span<std::byte> target) override {
+    return lower_->fetch(stream, target);
   }
   void limit_next_read(StreamId stream, std::size_t bytes) override {
     lower_->limit_next_read(stream, bytes);

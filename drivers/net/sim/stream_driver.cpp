@@ -121,11 +121,12 @@ std::size_t SimStreamDriver::relay(StreamId from, StreamId to,
   return taken + moved;
 }
 
-void SimStreamDriver::fetch(StreamId id, std::span<std::byte> target) {
+Result<void> SimStreamDriver::fetch(StreamId id, std::span<std::byte> target) {
   const Stream* const stream = find(id);
   PLNET_CHECK(stream != nullptr && stream->holding, "the bytes were awaited");
   fabric_.read(stream->end, target, {});
   counters_.add(Id::kBytesRead, target.size());
+  return {};
 }
 
 void SimStreamDriver::acknowledge_now(StreamId id) {

@@ -137,10 +137,10 @@ std::size_t TcpDevice::relay(StreamId from, StreamId to,
   return taken;
 }
 
-void TcpDevice::fetch(StreamId id, std::span<std::byte> target) {
+Result<void> TcpDevice::fetch(StreamId id, std::span<std::byte> target) {
   TcpConnection* const connection = find_or_count(id);
   PLNET_CHECK(connection != nullptr && connection->holding, "the bytes were awaited");
-  relay_.fetch(*connection, target);
+  return relay_.fetch(*connection, target);
 }
 
 void TcpDevice::limit_next_read(StreamId id, std::size_t bytes) {

@@ -89,7 +89,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   [[nodiscard]] std::size_t relay(StreamId from, StreamId to,
                                   std::span<const std::span<const std::byte>> head,
                                   std::size_t bytes) override;
-  void fetch(StreamId stream, std::span<std::byte> target) override;
+  [[nodiscard]] Result<void> fetch(StreamId stream, std::span<std::byte> target) override;
   void limit_next_read(StreamId id, std::size_t bytes) override;
   [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
   [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,

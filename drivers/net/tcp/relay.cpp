@@ -170,7 +170,7 @@ std::size_t TcpRelay::hand_on(TcpConnection& from, TcpConnection& to, std::size_
   return all - held_;
 }
 
-void TcpRelay::fetch(TcpConnection& connection, std::span<std::byte> target) {
+Result<void> TcpRelay::fetch(TcpConnection& connection, std::span<std::byte> target) {
   while (!target.empty()) {
     std::size_t got = 0;
     if (has_of(connection)) {
@@ -179,12 +179,16 @@ void TcpRelay::fetch(TcpConnection& connection, std::span<std::byte> target) {
       const ssize_t read =
           ::recv(connection.socket.get(), target.data(), target.size(), MSG_DONTWAIT);
       stats_.add(Id::kReads);
-      PLNET_CHECK(read > 0 || (read < 0 && errno == EINTR), "awaited bytes are in the socket");
-      if (read > 0) got = static_cast<std::size_t>(read);
+      if (read < 0 && errno == EINTR) continue;
+      // The peer cannot cause this, but the host can: a security module, or a socket that another
+      // process of the administrator disconnects.
+      if (read <= 0) return std::unexpected(is_broken(read) ? errc_of_errno(errno) : Errc::kIo);
+      got = static_cast<std::size_t>(read);
     }
     stats_.add(Id::kBytesRead, got);
     target = target.subspan(got);
   }
+  return {};
 }
 
 // Gives out bytes of the pipe. Possibly none.

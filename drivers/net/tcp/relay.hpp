@@ -55,7 +55,8 @@ class TcpRelay {
 
   std::size_t relay(TcpConnection& from, TcpConnection& to,
                     std::span<const std::span<const std::byte>> head, std::size_t bytes);
-  void fetch(TcpConnection& connection, std::span<std::byte> target);
+  // An error: the system does not give the bytes that it has counted.
+  [[nodiscard]] Result<void> fetch(TcpConnection& connection, std::span<std::byte> target);
   // Bytes of the connection have to be fetched before others are read.
   [[nodiscard]] bool has_of(const TcpConnection& connection) const {
     return held_ > 0 && held_of_ == &connection;

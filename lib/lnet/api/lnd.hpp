@@ -55,6 +55,7 @@ struct Transmit {
   bool next_hop_is_router : 1 = false;
   std::uint8_t detours : 3 = 0;  // the core's: times that its gateway was lost while it waited
   bool kept : 1 = false;         // `source` is incomplete: see kept_payload(). The LND clears it
+  bool lost : 1 = false;         // the core's: `source` was kept and could not be brought
   std::uint8_t retries = 0;      // the core's: times that it was sent again, kRetriesMax at most
   std::uint32_t core_state = 0;  // the core's; opaque to the LND
   Payload source;                // PUT and REPLY: the bytes to send; constant until on_sent()
@@ -96,9 +97,10 @@ struct RxHandle {
 // target or gives it away, it calls bring().
 class PayloadKeeper {
  public:
-  // Hot. The payload is in its target when this returns, even if it was not kept any more. No
-  // upcall is made from here, so the core may call this from within one.
-  virtual void bring(RxHandle rx) = 0;
+  // Hot. The payload is in its target when this returns, even if it was not kept any more. An
+  // error: it is lost, and nothing may use the target. No upcall but on_kept_lost() is made from
+  // here, so the core may call this from within one.
+  [[nodiscard]] virtual Result<void> bring(RxHandle rx) = 0;
   // Identifies the LNDs that can take a kept payload from this one: equal for two such LNDs.
   [[nodiscard]] virtual const void* family() const = 0;
 
@@ -109,6 +111,7 @@ class PayloadKeeper {
 struct KeptPayload {
   PayloadKeeper* keeper = nullptr;  // null: none is kept
   RxHandle rx{};
+  bool lost = false;  // on_kept_lost() has said so: the message must not be sent
 };
 
 // A message whose header has arrived. Valid during the upcall only; the core copies what it keeps.
@@ -176,9 +179,12 @@ class LndUpcalls {
   // Hot. For a decision with may_keep: the whole payload has arrived, and the LND keeps it. The
   // core treats it as received; on_received() does not follow.
   virtual void on_kept(RxHandle rx, PayloadKeeper& keeper) {
-    keeper.bring(rx);
-    on_received(rx, {}, Health::kOk);
+    const Result<void> brought = keeper.bring(rx);
+    on_received(rx, brought, brought ? Health::kOk : Health::kLocalError);
   }
+  // Cold. A kept payload could not be read from its socket. The LND closes the connection. The core
+  // takes a note only, and ends the message later: this is called from within bring().
+  virtual void on_kept_lost(RxHandle /*rx*/) {}
   // Hot. For a message that the core has lent to this LND with `kept` set.
   [[nodiscard]] virtual KeptPayload kept_payload(const Transmit& /*transmit*/) const { return {}; }
 

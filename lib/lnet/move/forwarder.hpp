@@ -52,12 +52,13 @@ class Forwarder {
   // Hot. Moves a payload that the receiving LND keeps into the buffer.
   static void bring(Receive& receive) {
     PayloadKeeper* const keeper = std::exchange(receive.forwarding.keeper, nullptr);
-    if (keeper != nullptr) keeper->bring(receive.rx);
+    if (keeper != nullptr && !keeper->bring(receive.rx)) receive.forwarding.lost = true;
   }
   static void bring_source(Message& message) {
     if (!message.kept) return;
     message.kept = false;
     bring(*message.answers);
+    message.lost = message.answers->forwarding.lost;
   }
 
   // The connection of the message is gone. True: it waited here, and is the caller's.

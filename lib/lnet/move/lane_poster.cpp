@@ -95,9 +95,19 @@ inline void LanePoster::hand_over(NiPort& port, Message& message) {
   PLNET_DEBUG_CHECK(message.next_hop != nullptr, "a message goes to an LND with a link");
   message.since.set(core_.now);
   if (message.kept && !port.lnd().traits().takes_kept) Forwarder::bring_source(message);
+  if (message.lost) [[unlikely]]
+    return end_lost(port, message);
   const bool held = core_.faults.rules() != nullptr && is_held_back(message);
   if (!held) [[likely]]
     port.hand_over(message);
+}
+
+// The NIs of its path are not to blame.
+void LanePoster::end_lost(NiPort& port, Message& message) {
+  PLNET_CHECK(message.routed, "only the payload of a forwarded message is kept");
+  message.enter(SendState::kWithLnd);
+  on_sent(port,
+          {.transmit = &message, .status = std::unexpected(Errc::kIo), .health = Health::kOk});
 }
 
 // No rule holds messages to a peer NI that is being removed, since its home waits for them, nor

@@ -52,6 +52,8 @@ class LanePoster {
   [[nodiscard]] bool goes_by_other_lane(const LndLink& link, NiPort& port, Message& message);
   void hand_over(NiPort& port, Message& message);
   [[nodiscard]] bool is_held_back(Message& message);
+  // The LND that kept the payload has lost it.
+  void end_lost(NiPort& port, Message& message);
   [[nodiscard]] PeerPort* posted_to(const Message& message);
   void settle_ni(NiPort& port, Message& message);
   void leave_lane(Message& message);

@@ -83,7 +83,7 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
     header.payload_length = 0;
     next_hop = nullptr;
     lane = 0;
-    routed = next_hop_is_router = kept = false;
+    routed = next_hop_is_router = kept = lost = false;
     source = {};
     sink = {};
     deadline = Instant::max();

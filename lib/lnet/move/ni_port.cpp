@@ -123,6 +123,10 @@ void NiPort::on_kept(RxHandle rx, PayloadKeeper& keeper) {
   receiver_.on_received(*this, rx, {}, Health::kOk);
 }
 
+void NiPort::on_kept_lost(RxHandle rx) {
+  receiver_.on_kept_lost(*this, rx);
+}
+
 KeptPayload NiPort::kept_payload(const Transmit& transmit) const {
   const auto& message = static_cast<const Message&>(transmit);
   PLNET_CHECK(message.routed, "only what is forwarded is kept");

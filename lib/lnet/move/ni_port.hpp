@@ -144,6 +144,7 @@ class NiPort final : public LndUpcalls {
   void on_received(RxHandle rx, Result<void> status, Health health) override;
   void on_sent(std::span<const Completion> burst) override;
   void on_kept(RxHandle rx, PayloadKeeper& keeper) override;
+  void on_kept_lost(RxHandle rx) override;
   [[nodiscard]] KeptPayload kept_payload(const Transmit& transmit) const override;
   void on_parked_gone(RxHandle rx, Errc cause) override;
   void on_quarantine_over(Transmit& transmit) override;

@@ -28,6 +28,7 @@ struct Forwarding {
   bool has_credit = false;     // a credit of the client; in kCreditWait: queued for one
   bool has_buffer = false;     // until kLeaving, this includes the promise of a Message
   bool via_router = false;     // see `next_hop`
+  bool lost = false;           // its LND kept the payload and could not bring it
   // The lowest bits of ShardCore::hops_lost_seen when the path was chosen. No message lives through
   // so many losses that these bits wrap around.
   std::uint8_t chosen_at = 0;
@@ -98,7 +99,7 @@ struct alignas(kNoSharing) Receive : Parcel {
   [[nodiscard]] bool ended_by_owner() const { return match >= Match::kEnded; }
 
   // The port, and with it the LND that keeps the payload, exists as long as this record.
-  [[nodiscard]] KeptPayload kept() const { return {forwarding.keeper, rx}; }
+  [[nodiscard]] KeptPayload kept() const { return {forwarding.keeper, rx, forwarding.lost}; }
 };
 
 }  // namespace plnet::lnet

@@ -283,6 +283,14 @@ void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Healt
   end_grant(*receive);
 }
 
+// The port forgot the handle when the payload was kept.
+void Receiver::on_kept_lost(const NiPort& port, RxHandle rx) {
+  core_.receives.for_each_lent([&](Receive& receive) {
+    if (receive.forwarded && receive.port == &port && receive.rx == rx)
+      receive.forwarding.lost = true;
+  });
+}
+
 // A payload that its LND keeps is not in memory; the payload of a GET with an open sink has left.
 void Receiver::show(MessageTap& tap, const Receive& receive) const {
   const bool carries =

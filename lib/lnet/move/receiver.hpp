@@ -35,6 +35,8 @@ class Receiver {
   void on_headers_ahead(std::span<const HeaderAhead> next) { look_ahead(core_, next); }
   [[nodiscard]] RxDecision on_header(NiPort& port, const RxOffer& offer);
   void on_received(NiPort& port, RxHandle rx, Result<void> status, Health health);
+  // Cold.
+  void on_kept_lost(const NiPort& port, RxHandle rx);
   void on_parked_gone(NiPort& port, RxHandle rx, Errc cause);
 
   // Does the step of a receive from a mailbox, or from this shard's own inbox.

@@ -190,12 +190,13 @@ class KeepingCore final : public lnet::LndUpcalls, private lnet::PayloadKeeper {
   std::size_t ended = 0;
 
  private:
-  void bring(lnet::RxHandle /*rx*/) override {
+  Result<void> bring(lnet::RxHandle /*rx*/) override {
     auto byte = bytes_.begin();
     lnet::for_each_piece(transmit.source, [&](const Fragment& piece) {
       for (std::byte& to : arenas_.bytes(piece))
         to = *byte++;
     });
+    return {};
   }
   [[nodiscard]] const void* family() const override { return this; }
 

@@ -52,8 +52,9 @@ class Below final : public socklnd::StreamDriver {
     wire.append(bytes, '.');
     return taken + bytes;
   }
-  void fetch(StreamId, std::span<std::byte> target) override {
+  Result<void> fetch(StreamId, std::span<std::byte> target) override {
     log += "fetch:" + std::to_string(target.size()) + " ";
+    return fetched;
   }
   void limit_next_read(StreamId, std::size_t bytes) override {
     log += "limit:" + std::to_string(bytes) + " ";
@@ -79,6 +80,7 @@ class Below final : public socklnd::StreamDriver {
   const std::byte* first_piece = nullptr;  // of the last write
   std::string wire;
   std::string log;
+  Result<void> fetched;
   std::size_t room = 1U << 20;
 };
 
@@ -307,9 +309,11 @@ TEST_F(FaultStream, WithoutRulesRelaysPassUnchanged) {
   EXPECT_EQ(relay("head", 3), 7U);
   EXPECT_EQ(below.wire, "head...");
   std::array<std::byte, 4> rest{};
-  fault.fetch(kStream, rest);
+  EXPECT_TRUE(fault.fetch(kStream, rest).has_value());
+  below.fetched = std::unexpected(Errc::kIo);
+  EXPECT_EQ(fault.fetch(kStream, {}).error(), Errc::kIo);
   fault.limit_next_read(kStream, 9);
-  EXPECT_EQ(below.log, "await:7 fetch:4 limit:9 ");
+  EXPECT_EQ(below.log, "await:7 fetch:4 fetch:0 limit:9 ");
 }
 
 TEST_F(FaultStream, ASplitRelaySendsTheHeadAndContinuesOnRequest) {

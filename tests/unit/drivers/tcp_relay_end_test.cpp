@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -221,6 +222,43 @@ TEST_F(TcpRelays, ADeviceMayEndDuringAWait) {
   hold(pattern(1000));
   ASSERT_TRUE(device->await(target.id, 1000));
   bench.devices.clear();
+}
+
+// Connects nowhere: the system empties the receive buffer and has no connection any more.
+void disconnect(int descriptor) {
+  sockaddr nowhere{};
+  nowhere.sa_family = AF_UNSPEC;
+  EXPECT_EQ(::connect(descriptor, &nowhere, sizeof(nowhere)), 0);
+}
+
+using AddressCall = int (*)(int, sockaddr*, socklen_t*);
+std::vector<std::byte> address_by(AddressCall call, int descriptor) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  if (call(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
+  const auto bytes = std::as_bytes(std::span(&address, 1)).first(length);
+  return {bytes.begin(), bytes.end()};
+}
+
+int other_end_of(int descriptor) {
+  const auto ours = address_by(::getsockname, descriptor);
+  for (int other = 0; other < 1024; ++other) {
+    if (address_by(::getpeername, other) == ours) return other;
+  }
+  return -1;
+}
+
+TEST_F(TcpRelays, HeldPayloadThatTheSystemDoesNotGiveIsAnError) {
+  establish();
+  const Bytes payload = pattern(200'000);
+  hold(payload);
+  disconnect(other_end_of(source.socket.get()));
+  Bytes all(payload.size());
+  EXPECT_FALSE(device->fetch(source.id, all).has_value());
+  device->resume_reading(source.id);
+  device->close(source.id, Errc::kIo);
+  ASSERT_TRUE(bench.run([&] { return seen(source).closed == 1; }));
+  EXPECT_EQ(seen(source).bytes.size(), 0U);
 }
 
 }  // namespace

@@ -198,8 +198,8 @@ class TcpRelays : public ::testing::Test {
   }
   Bytes fetched(const Peer& peer, std::size_t bytes) {
     Bytes all(bytes);
-    device->fetch(peer.id, std::span(all).first(bytes / 3));
-    device->fetch(peer.id, std::span(all).subspan(bytes / 3));
+    EXPECT_TRUE(device->fetch(peer.id, std::span(all).first(bytes / 3)).has_value());
+    EXPECT_TRUE(device->fetch(peer.id, std::span(all).subspan(bytes / 3)).has_value());
     return all;
   }
   std::size_t write(const Peer& to, std::span<const std::byte> bytes) {

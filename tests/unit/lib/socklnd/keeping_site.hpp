@@ -34,6 +34,7 @@ class KeepingCore final : public lnet::LndUpcalls {
     unsigned kept = 0;
     unsigned received = 0;
     bool failed = false;
+    bool lost = false;
   };
   struct Out {
     lnet::Transmit transmit;
@@ -101,11 +102,14 @@ class KeepingCore final : public lnet::LndUpcalls {
     EXPECT_EQ(message.received + message.kept, 0U);
     ++message.kept;
     message.keeper = &keeper;
-    if (bring_at_once) keeper.bring(rx);
+    if (bring_at_once) (void)keeper.bring(rx);
   }
+  void on_kept_lost(lnet::RxHandle rx) override { find(rx).lost = true; }
   lnet::KeptPayload kept_payload(const lnet::Transmit& transmit) const override {
     const In& message = in[out[transmit.core_state].in];
-    return {.keeper = stranger != nullptr ? stranger : message.keeper, .rx = message.rx};
+    return {.keeper = stranger != nullptr ? stranger : message.keeper,
+            .rx = message.rx,
+            .lost = message.lost};
   }
   // Like a router's core: all kept payload is fetched before the buffer is reused.
   void on_sent(std::span<const lnet::Completion> burst) override {
@@ -114,7 +118,7 @@ class KeepingCore final : public lnet::LndUpcalls {
       ++message.ended;
       message.status = completion.status;
       const In& source = in[message.in];
-      if (source.keeper != nullptr) source.keeper->bring(source.rx);
+      if (source.keeper != nullptr) (void)source.keeper->bring(source.rx);
     }
   }
   void on_parked_gone(lnet::RxHandle, Errc) override {}

@@ -12,6 +12,16 @@ namespace {
 using KeptBrought = KeepingSite;
 using KeptEnd = KeepingSite;
 
+class KeptLost : public KeepingSite {
+ protected:
+  void expect_lost(const KeepingCore::Out& sent) {
+    EXPECT_EQ(sent.ended, 1U);
+    EXPECT_EQ(sent.status, Result<void>(std::unexpected(Errc::kIo)));
+    EXPECT_TRUE(driver.at(to).written.empty());
+    EXPECT_EQ(near->count(Id::kKeptLost), 1U);
+  }
+};
+
 // --- Fetched ---
 
 TEST_F(KeptBrought, IfTheNextHopsConnectionHasOtherThingsToSend) {
@@ -160,7 +170,10 @@ TEST_F(KeptBrought, AsOftenAsItComesInOneTurn) {
 }
 
 struct Stranger final : lnet::PayloadKeeper {
-  void bring(lnet::RxHandle rx) override { asked = rx; }
+  Result<void> bring(lnet::RxHandle rx) override {
+    asked = rx;
+    return {};
+  }
   [[nodiscard]] const void* family() const override { return this; }
   lnet::RxHandle asked{~0U, 0};
 };
@@ -169,7 +182,7 @@ TEST_F(KeptBrought, IfItsKeeperIsOfAnotherFamily) {
   keep_one();
   Stranger stranger;
   core.stranger = &stranger;
-  core.in[0].keeper->bring(core.in[0].rx);
+  (void)core.in[0].keeper->bring(core.in[0].rx);
   (void)forward(0);
   EXPECT_EQ(stranger.asked, core.in[0].rx);
   flush();
@@ -181,13 +194,13 @@ TEST_F(KeptBrought, IfItsKeeperIsOfAnotherFamily) {
 TEST_F(KeptBrought, OnlyByItsHandle) {
   keep_one();
   lnet::PayloadKeeper& keeper = *core.in[0].keeper;
-  keeper.bring({.index = 3, .generation = core.in[0].rx.generation});
-  keeper.bring({.index = core.in[0].rx.index, .generation = core.in[0].rx.generation + 1});
+  (void)keeper.bring({.index = 3, .generation = core.in[0].rx.generation});
+  (void)keeper.bring({.index = core.in[0].rx.index, .generation = core.in[0].rx.generation + 1});
   EXPECT_TRUE(is_still_away(0));
-  keeper.bring(core.in[0].rx);
+  (void)keeper.bring(core.in[0].rx);
   EXPECT_TRUE(is_there(0));
   keep_one();
-  keeper.bring(core.in[0].rx);
+  (void)keeper.bring(core.in[0].rx);
   EXPECT_TRUE(is_still_away(1));
   expect_counts(0, 1);
 }
@@ -331,7 +344,7 @@ TEST_F(KeptEnd, WithAllAcknowledgementsTakenByASibling) {
     if (relay) {
       (void)forward(number);
     } else {
-      core.in[number].keeper->bring(core.in[number].rx);
+      (void)core.in[number].keeper->bring(core.in[number].rx);
     }
     flush();
     EXPECT_EQ(is_there(number), !relay);
@@ -435,6 +448,94 @@ TEST_F(KeptEnd, WithAMessageToAReleasedPeer) {
   turn();
   EXPECT_EQ(core.released, 1U);
   expect_goes_on();
+}
+
+// --- Lost: the socket does not give the bytes that the system has counted ---
+
+TEST_F(KeptLost, WhenItIsReadBeforeItIsForwarded) {
+  keep_one(kCookie);
+  driver.fails_to_fetch = true;
+  flush();
+  EXPECT_FALSE(core.in[0].lost);
+  flush();
+  EXPECT_TRUE(core.in[0].lost);
+  EXPECT_TRUE(driver.at(from).closing);
+  driver.report_closed();
+  flush();
+  EXPECT_TRUE(near->idle());
+  const KeepingCore::Out& sent = forward(0);
+  flush();
+  expect_lost(sent);
+}
+
+TEST_F(KeptLost, WhenTheNextHopTakesNothing) {
+  keep_one();
+  driver.at(to).room = 0;
+  const KeepingCore::Out& sent = forward(0);
+  driver.fails_to_fetch = true;
+  flush();
+  flush();
+  EXPECT_TRUE(driver.at(from).closing);
+  EXPECT_FALSE(driver.at(to).closing);
+  expect_lost(sent);
+}
+
+TEST_F(KeptLost, WhenTheNextHopHasItsBeginning) {
+  keep_one();
+  driver.at(to).room = kHead + 10;
+  const KeepingCore::Out& sent = forward(0);
+  driver.fails_to_fetch = true;
+  flush();
+  EXPECT_TRUE(driver.at(from).closing);
+  EXPECT_TRUE(driver.at(to).closing) << "the peer waits for the rest";
+  driver.report_closed();
+  flush();
+  EXPECT_EQ(sent.ended, 1U);
+  EXPECT_EQ(sent.status, Result<void>(std::unexpected(Errc::kIo)));
+  EXPECT_EQ(driver.at(to).written.size(), kHead + 10);
+}
+
+TEST_F(KeptLost, BehindAnotherMessage) {
+  from = arrive(*near, ConnectionType::kBulkIn);
+  to = arrive(*far, ConnectionType::kBulkOut);
+  driver.bring(from, message(0, 500));
+  keep_one();
+  (void)forward(0);
+  driver.fails_to_fetch = true;
+  const KeepingCore::Out& sent = forward(1);
+  flush();
+  EXPECT_EQ(sent.ended, 1U);
+  EXPECT_EQ(sent.status, Result<void>(std::unexpected(Errc::kIo)));
+  EXPECT_EQ(driver.at(to).written, message(0, 500));
+}
+
+TEST_F(KeptLost, BeforeThereIsAConnection) {
+  from = arrive(*near, ConnectionType::kBulkIn);
+  to = 1;
+  keep_one();
+  driver.fails_to_fetch = true;
+  const KeepingCore::Out& sent = forward(0);
+  flush();
+  EXPECT_EQ(driver.connects, 0U);
+  EXPECT_EQ(sent.ended, 1U);
+  EXPECT_EQ(sent.status, Result<void>(std::unexpected(Errc::kIo)));
+}
+
+TEST_F(KeptLost, WithASiblingConnection) {
+  const auto control = arrive(*near, ConnectionType::kControl);
+  from = arrive(*near, ConnectionType::kBulkIn);
+  to = arrive(*far, ConnectionType::kBulkOut);
+  keep_one();
+  driver.fails_to_fetch = true;
+  driver.end(control, Errc::kReset);
+  flush();
+  EXPECT_TRUE(driver.at(from).closing);
+  EXPECT_TRUE(core.in[0].lost);
+  driver.report_closed();
+  EXPECT_TRUE(near->idle());
+  const KeepingCore::Out& sent = forward(0);
+  flush();
+  expect_lost(sent);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class PlainCore final : public lnet::LndUpcalls {
   }
   // Fetches the first, and leaves the others to the LND.
   void on_kept(lnet::RxHandle rx, lnet::PayloadKeeper& keeper) override {
-    if (kept++ == 0) keeper.bring(rx);
+    if (kept++ == 0) (void)keeper.bring(rx);
   }
   void on_received(lnet::RxHandle, Result<void>, Health) override { ++received; }
   void on_sent(std::span<const lnet::Completion> burst) override { sent += burst.size(); }

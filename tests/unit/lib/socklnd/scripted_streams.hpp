@@ -105,11 +105,13 @@ class ScriptedStreams final : public StreamDriver {
     source.inbox.erase(source.inbox.begin(), at_of(source.inbox, moved));
     return taken + moved;
   }
-  void fetch(StreamId stream, std::span<std::byte> target) override {
+  Result<void> fetch(StreamId stream, std::span<std::byte> target) override {
     Stream& from = streams[stream.index];
-    ASSERT_TRUE(from.holding && from.inbox.size() >= target.size());
+    EXPECT_TRUE(from.holding && from.inbox.size() >= target.size());
+    if (fails_to_fetch) return std::unexpected(Errc::kNotPermitted);
     std::copy_n(from.inbox.begin(), target.size(), target.begin());
     from.inbox.erase(from.inbox.begin(), at_of(from.inbox, target.size()));
+    return {};
   }
   void limit_next_read(StreamId stream, std::size_t bytes) override {
     streams[stream.index].next_read_max = bytes;
@@ -176,6 +178,7 @@ class ScriptedStreams final : public StreamDriver {
   bool local = true;
   bool keep_nothing = false;
   bool relays = false;
+  bool fails_to_fetch = false;
   bool detaches = false;  // arrived bytes move along
   unsigned awaits = 0;
   std::size_t read_bytes_max = SIZE_MAX;  // by one read, of bytes from bring()

@@ -87,7 +87,7 @@ TEST(ForwardKept, HoldsTheInterfaceThatItCameBy) {
     rig.keep(kServer, {1, 1});
     rig.keep(kServer, {2, 1});
     EXPECT_FALSE(rig.unplug(kClient));
-    if (lnd_brings) rig.keeper.bring({2, 1});
+    if (lnd_brings) (void)rig.keeper.bring({2, 1});
     rig.keeper.take({1, 1});
     rig.end(0);
     EXPECT_FALSE(rig.unplug(kClient));
@@ -199,6 +199,38 @@ TEST(ForwardKept, GoesOnWhenRoutingEndsAndIsWaitedFor) {
   EXPECT_EQ(rig.core().buffers.total(BufferClass::kLarge), 0U);
   EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 3U);
   EXPECT_EQ(rig.keeper.brought, 0U);
+  rig.expect_conserved();
+}
+
+// --- Lost ---
+
+TEST(ForwardKept, IsNotSentByAnotherShardIfItIsLost) {
+  KeptRig rig({.shards = 2}, 0);
+  rig.offer_to_keep(kServer, {1, 1});
+  rig.node.delete_peer(kServer);  // it is created again with another home
+  for (unsigned i = 0; i < 10; ++i)
+    rig.settle();
+  rig.node.add_peer(kServer, ShardId{1});
+  rig.keeper.loses = true;
+  rig.kept({1, 1});
+  for (unsigned i = 0; i < 10; ++i)
+    rig.settle();
+  EXPECT_TRUE(rig.out(1).held.empty());
+  EXPECT_EQ(rig.cause(Cause::kForwardFailed), 1U);
+  rig.expect_conserved();
+}
+
+TEST(ForwardKept, IsKnownAsLostToTheLndThatHasTheMessage) {
+  KeptRig rig;
+  rig.keep(kServer, {1, 1});
+  rig.keep(kServer, {2, 1});
+  rig.port(kClient).on_kept_lost({2, 1});
+  EXPECT_FALSE(rig.port(kServer).kept_payload(*rig.out().held[0]).lost);
+  EXPECT_TRUE(rig.port(kServer).kept_payload(*rig.out().held[1]).lost);
+  rig.end(1, {.status = std::unexpected(Errc::kIo), .health = Health::kOk});
+  rig.end(0);
+  EXPECT_EQ(rig.cause(Cause::kForwardFailed), 1U);
+  EXPECT_TRUE(rig.out().held.empty()) << "it is not sent again";
   rig.expect_conserved();
 }
 

@@ -141,7 +141,7 @@ TEST(ForwardKept, AKeptMessageIsNotConfusedWithTheNextOne) {
   KeptRig rig({.tunables = {.peer_credits = 1}});
   rig.keep(kServer, {1, 1});
   rig.keep(kServer, {2, 1});
-  rig.keeper.bring({2, 1});
+  (void)rig.keeper.bring({2, 1});
   rig.keep(kServer, {2, 2});
   rig.keeper.take({1, 1});
   rig.end(0);

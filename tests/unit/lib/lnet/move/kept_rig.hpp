@@ -26,13 +26,18 @@ class Keeper final : public PayloadKeeper {
     fill(target, [](std::uint32_t) { return std::byte{0xee}; });
     kept_[key(rx)] = target;
   }
-  void bring(RxHandle rx) override {
+  Result<void> bring(RxHandle rx) override {
     EXPECT_FALSE(gone) << "its interface was removed";
     const auto found = kept_.find(key(rx));
-    if (found == kept_.end()) return;
+    if (found == kept_.end()) return {};
+    if (loses) {
+      kept_.erase(found);
+      return std::unexpected(Errc::kIo);
+    }
     fill(found->second, [rx](std::uint32_t at) { return pattern(rx, at); });
     kept_.erase(found);
     ++brought;
+    return {};
   }
   [[nodiscard]] const void* family() const override { return this; }
   // Another LND relays it past the buffer.
@@ -51,6 +56,7 @@ class Keeper final : public PayloadKeeper {
   }
 
   bool gone = false;
+  bool loses = false;
   unsigned brought = 0;
 
  private:
