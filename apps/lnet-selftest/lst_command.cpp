@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -147,8 +148,11 @@ std::optional<int> run_informative(const apps::Arguments& options, const Shell& 
 }
 
 int run(int count, const char* const* words, bool own_session) {
-  if (const auto text = manual::answer(lst_page(), count, words); text && !own_session)
-    return std::fputs(text->c_str(), stdout) < 0 ? kLocalError & 0xff : kGood;
+  const bool begins_with_option = count > 1 && std::string_view(words[1]).starts_with("--");
+  if (begins_with_option && !own_session) {
+    if (const auto text = manual::answer(lst_page(), count, words))
+      return std::fputs(text->c_str(), stdout) < 0 ? kLocalError & 0xff : kGood;
+  }
   const std::vector<std::string> given(words + 1, words + count);
   const auto options = apps::parse_options(kOptions, given, "lst", true);
   if (!options) {
