@@ -14,7 +14,8 @@ namespace {
 
 // Time for the session and its end beyond warm-up and measurement.
 constexpr auto kEngineMargin = std::chrono::seconds(90);
-// Nobody watches the figures grow; a session ends after 100 s without commands.
+// No progress is shown between the ends of a measurement; a session ends after 100 s without
+// commands.
 constexpr auto kSamplePeriod = std::chrono::seconds(10);
 constexpr auto kEngineLook = std::chrono::milliseconds(50);
 constexpr std::size_t kReportMax = std::size_t{32} << 20U;
