@@ -62,7 +62,8 @@ int new_session(const Shell& shell, const Arguments& arguments) {
   if (!made) {
     const int status = local_error(shell, made.error(), "session", "Failed to create session");
     // Behind the text of lst, which scripts know: the session that is in the way.
-    if (made.error().number == EEXIST) complain(shell, fmt::format("  {}\n", made.error().why));
+    if (made.error().number == EEXIST && !made.error().why.empty())
+      complain(shell, fmt::format("  {}\n", made.error().why));
     return status;
   }
   say(shell, fmt::format("SESSION: {} FEATURES: {:x} TIMEOUT: {} FORCE: {}\n", name, shell.features,

@@ -142,8 +142,9 @@ def case_sessions_of_others(site):
         begin(hosts, lst)
         for words in (("list_group",), ("add_batch", "b"), ("run",), ("end_session",)):
             assert lst.fails(*words, key=78) == "Unmatched session key or not root\n"
-        assert lst.fails("new_session", "x", key=78) == "session already exists\n"
-        assert lst.fails("new_session", "x") == "session already exists\n"
+        for key in (78, None):
+            said = lst.fails("new_session", "x", key=key)
+            assert said.startswith("session already exists\n  the node 'lst-77' has the session 'night' (LST_SESSION=77), "), said
         lst.works("show_session")
         assert lst.fails("add_group", "clients", hosts.nid("client")) == "group already exists\n"
         assert lst.fails("run", "none") == "Can't find batch in current session\n"
