@@ -39,7 +39,7 @@ int print_json(const Json& json, int status = kGood) {
 int probe(const CommandLine& line) {
   auto machine = read_machine({}, "");
   if (!machine) return complain(machine.error().what);
-  hear_signals();
+  record_signals();
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   const auto progress = [terminal](std::string_view what, double done) {
     if (terminal) {

@@ -156,7 +156,7 @@ int summarise(const Results& results, Ending ending, const std::string& folder, 
 
 }  // namespace
 
-void hear_signals() {
+void record_signals() {
   struct sigaction action{};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
@@ -182,7 +182,7 @@ int run_sweep(const CommandLine& line) {
   }
   auto begun = begin(line, std::move(*machine));
   if (!begun) return complain(begun.error().what);
-  hear_signals();
+  record_signals();
   const auto ending = measure(line, *begun, **changes);
   int status = kGood;
   for (const std::string& each : (*changes)->restore())

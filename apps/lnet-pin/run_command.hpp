@@ -9,7 +9,7 @@ namespace plnet::pin {
 [[nodiscard]] int run_sweep(const CommandLine& line);
 
 // From now on Ctrl-C and similar signals are only recorded.
-void hear_signals();
+void record_signals();
 [[nodiscard]] bool is_stopped();
 
 }  // namespace plnet::pin

@@ -64,7 +64,7 @@ void on_signal(int /*number*/) {
   stop_asked = 1;
 }
 
-void hear_signals() {
+void record_signals() {
   struct sigaction action{};
   action.sa_handler = on_signal;
   // System calls continue after a signal: the session must be ended by further requests.
@@ -210,7 +210,7 @@ int leave(run::Report report, const Arguments& arguments, const runtime::NicName
 int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simulation,
              const Arguments& arguments, const runtime::NicNames& names) {
   const runtime::SystemClock clock;
-  hear_signals();
+  record_signals();
   if (simulation) {
     if (const auto room = run::prepare_report(folder_of(plan, arguments)); !room)
       return complain(kRunProgram, kFailed, room.error().what);

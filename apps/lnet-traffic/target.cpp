@@ -25,10 +25,10 @@ Target::Target(const ArenaTable& arenas, std::span<const Fragment> put_memory, F
   fill_pattern(arenas_.bytes(read_), kGetKey);
 }
 
-Result<void> Target::lay_open(lnet::DataOperations& lnet) {
+Result<void> Target::attach_memory(lnet::DataOperations& lnet) {
   lnet_ = &lnet;
   for (Fragment& buffer : buffers_) {
-    if (auto done = lay_open(buffer); !done) return done;
+    if (auto done = attach_memory(buffer); !done) return done;
   }
   const auto read = lnet.attach({.portal = kGetPortal, .ignore_bits = kAnyBits},
                                 {.fragments = std::span(&read_, 1),
@@ -40,7 +40,7 @@ Result<void> Target::lay_open(lnet::DataOperations& lnet) {
 }
 
 // Attaches the buffer for one message.
-Result<void> Target::lay_open(Fragment& buffer) {
+Result<void> Target::attach_memory(Fragment& buffer) {
   const auto open = lnet_->attach({.portal = kPutPortal, .ignore_bits = kAnyBits},
                                   {.fragments = std::span(&buffer, 1),
                                    .length = buffer.length,
@@ -63,7 +63,7 @@ void Target::on_event(const Event& event) {
   }
   PLNET_CHECK(event.unlinked, "a buffer is for one message");
   if (lnet_ == nullptr) return;
-  const auto open = lay_open(buffer);
+  const auto open = attach_memory(buffer);
   PLNET_CHECK(open.has_value(), "the descriptor that has just been freed is there to be used");
 }
 

@@ -21,14 +21,14 @@ class Target final : public lnet::EventHandler {
          Seen& seen, TrafficCounters& counters);
 
   // Attaches all memory at a new node.
-  [[nodiscard]] Result<void> lay_open(lnet::DataOperations& lnet);
+  [[nodiscard]] Result<void> attach_memory(lnet::DataOperations& lnet);
   // LNet has gone down, and with it all attached memory.
   void let_go() { lnet_ = nullptr; }
 
   void on_event(const lnet::Event& event) override;
 
  private:
-  [[nodiscard]] Result<void> lay_open(Fragment& buffer);
+  [[nodiscard]] Result<void> attach_memory(Fragment& buffer);
   void look_at(const lnet::Event& event, const Fragment& buffer);
 
   const ArenaTable& arenas_;

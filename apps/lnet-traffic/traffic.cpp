@@ -77,7 +77,7 @@ class Traffic::OnShard final : public Pollable {
     if (node == nullptr) return;
     // A PUT without a free buffer waits instead of being dropped.
     node->set_lazy(kPutPortal, true);
-    const auto open = target_.lay_open(node->shard(place_.shard));
+    const auto open = target_.attach_memory(node->shard(place_.shard));
     PLNET_CHECK(open.has_value(), "a new node has descriptors for us");
   }
 

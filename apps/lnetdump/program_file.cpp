@@ -46,12 +46,12 @@ struct CloseObject {
   void operator()(bpf_object* object) const { bpf_object__close(object); }
 };
 
-int say_nothing(libbpf_print_level /*level*/, const char* /*format*/, va_list /*values*/) {
+int print_nothing(libbpf_print_level /*level*/, const char* /*format*/, va_list /*values*/) {
   return 0;
 }
 
 Outcome<Instructions> read_object(const std::string& path, std::string_view bytes) {
-  libbpf_set_print(say_nothing);
+  libbpf_set_print(print_nothing);
   const std::unique_ptr<bpf_object, CloseObject> object(
       bpf_object__open_mem(bytes.data(), bytes.size(), nullptr));
   if (object == nullptr) {

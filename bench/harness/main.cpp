@@ -170,7 +170,7 @@ void tell(const Round& value, const Round* floor) {
 
 // Runs value and floor alternately until enough rounds are undisturbed. A pair is kept or dropped
 // as a whole; on a machine that is never quiet disturbed pairs are used too.
-bool run_rounds(unsigned wanted, Side& value, Side* floor, bool tell_each, unsigned& disturbed) {
+bool run_rounds(unsigned wanted, Side& value, Side* floor, bool print_each, unsigned& disturbed) {
   if (!value.calibrate() || (floor != nullptr && !floor->calibrate())) return false;
   std::vector<std::pair<Round, Round>> noisy;
   const auto begun = std::chrono::steady_clock::now();
@@ -181,7 +181,7 @@ bool run_rounds(unsigned wanted, Side& value, Side* floor, bool tell_each, unsig
   for (unsigned tried = 0; patient(tried) && value.rounds().size() < wanted; ++tried) {
     if (!value.round() || (floor != nullptr && !floor->round())) return false;
     const Round beneath = floor != nullptr ? floor->last() : Round{};
-    if (tell_each) tell(value.last(), floor != nullptr ? &beneath : nullptr);
+    if (print_each) tell(value.last(), floor != nullptr ? &beneath : nullptr);
     if (value.last().disturbed || beneath.disturbed) {
       noisy.emplace_back(value.last(), beneath);
       continue;
@@ -198,14 +198,14 @@ bool run_rounds(unsigned wanted, Side& value, Side* floor, bool tell_each, unsig
   return true;
 }
 
-bool measure(const Benchmark& benchmark, unsigned rounds, bool tell_each, const Json& fixed) {
+bool measure(const Benchmark& benchmark, unsigned rounds, bool print_each, const Json& fixed) {
   std::fprintf(stderr, "%s …\n", benchmark.name.c_str());
   Side value(benchmark, benchmark.value);
   Side floor(benchmark, benchmark.floor);
   const bool has_floor = static_cast<bool>(benchmark.floor);
   unsigned disturbed = 0;
   const CpuTicks before = cpu_ticks();
-  if (!run_rounds(benchmark.once ? 1 : rounds, value, has_floor ? &floor : nullptr, tell_each,
+  if (!run_rounds(benchmark.once ? 1 : rounds, value, has_floor ? &floor : nullptr, print_each,
                   disturbed))
     return false;
   const CpuTicks after = cpu_ticks();
@@ -279,13 +279,13 @@ const cpu_set_t& cpus_at_start() {
 int run(int argc, char** argv) {
   CLI::App app("one room's benchmarks; ./measure is the way to run them");
   bool only_list = false;
-  bool tell_each = false;
+  bool print_each = false;
   unsigned rounds = kRoundsDefault;
   std::vector<std::string> names;
   std::vector<std::string> context;
   app.add_flag("--list", only_list, "print the names, one JSON object a line");
   app.add_option("--rounds", rounds, "rounds wanted of each")->check(CLI::Range(1U, kRoundsMax));
-  app.add_flag("--each", tell_each, "tell each round on stderr, as it was");
+  app.add_flag("--each", print_each, "tell each round on stderr, as it was");
   app.add_option("--context", context, "KEY=VALUE to put into every line")->allow_extra_args(false);
   app.add_option("names", names, "exact names; all if none is given");
   CLI11_PARSE(app, argc, argv);
@@ -305,7 +305,7 @@ int run(int argc, char** argv) {
   bool good = true;
   for (const Benchmark& benchmark : suite) {
     if (!names.empty() && std::ranges::find(names, benchmark.name) == names.end()) continue;
-    good = measure(benchmark, rounds, tell_each, fixed) && good;
+    good = measure(benchmark, rounds, print_each, fixed) && good;
     // Undoes pinning by the body.
     sched_setaffinity(0, sizeof(cpu_set_t), &cpus_at_start());
   }

@@ -71,7 +71,7 @@ void SoftNode::turn() {
 }
 
 // The offset comes with the request, so that each PUT lands at the same place.
-void SoftNode::lay_open(lnet::PortalId portal, std::uint32_t length) {
+void SoftNode::attach_memory(lnet::PortalId portal, std::uint32_t length) {
   target_ = {{.at = {0, 0}, .length = length}};
   const auto attached = core_->shard(0).attach({.portal = portal, .ignore_bits = ~0ULL},
                                                {.fragments = target_,

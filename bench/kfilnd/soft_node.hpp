@@ -89,7 +89,7 @@ class SoftNode final : lnet::EventHandler {
   [[nodiscard]] std::span<std::byte> memory() { return memory_; }
   void know(const lnet::Nid& peer) { (void)core_->add_peer(peer); }
   // Attaches the first `length` bytes of its memory for PUTs of others, and counts these.
-  void lay_open(lnet::PortalId portal, std::uint32_t length);
+  void attach_memory(lnet::PortalId portal, std::uint32_t length);
   [[nodiscard]] std::uint64_t puts() const { return puts_; }
 
  private:

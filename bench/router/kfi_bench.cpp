@@ -85,7 +85,7 @@ class FlowToKfi final : public FlowToNode {
                .poll = [this](Instant now) { return leg_.poll(now); }} {
     begin(std::make_unique<RoutedFlow>(other_, sink_.nid()), payload_bytes);
     sink_.know(leg_.nid());
-    sink_.lay_open(TcpNode::kPortal, payload_bytes);
+    sink_.attach_memory(TcpNode::kPortal, payload_bytes);
   }
   ~FlowToKfi() override { end(); }
   [[nodiscard]] double nic_seconds() const override { return fabric_.busy_seconds(); }
@@ -119,7 +119,7 @@ class FlowToTcp final : public FlowToNode {
     far_end_is_there_ = sink_->listen();
     sink_->know(routed->router->nids()[1]);
     sink_->turn();  // sets its clock
-    sink_->lay_open(payload_bytes);
+    sink_->attach_memory(payload_bytes);
     begin(std::move(routed), payload_bytes);
   }
 

@@ -113,7 +113,7 @@ Percentiles through_nothing(const Clock& clock, const Load& load, double seconds
 }
 
 // The added median latency relative to no relay.
-void tell_added(benchmark::State& state, const Percentiles& seen, const Load& load) {
+void report_added(benchmark::State& state, const Percentiles& seen, const Load& load) {
   const runtime::TscClock clock;
   const Percentiles direct = through_nothing(clock, load, 0.2);
   tell(state, seen, seen.p50_us - direct.p50_us);
@@ -122,7 +122,7 @@ void tell_added(benchmark::State& state, const Percentiles& seen, const Load& lo
 
 void added(benchmark::State& state, const SharedLoad& load) {
   const Percentiles seen = through_router(state, load);
-  if (load->rate > 0) tell_added(state, seen, *load);
+  if (load->rate > 0) report_added(state, seen, *load);
 }
 
 void tail(benchmark::State& state, const SharedLoad& load) {
@@ -158,7 +158,7 @@ Percentiles through_splice(benchmark::State& state, const SharedLoad& load) {
 }
 
 void bare_added(benchmark::State& state, const SharedLoad& load) {
-  tell_added(state, through_splice(state, load), *load);
+  report_added(state, through_splice(state, load), *load);
 }
 
 void bare_tail(benchmark::State& state, const SharedLoad& load) {

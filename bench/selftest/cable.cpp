@@ -51,7 +51,7 @@ void CableLnd::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
 
 unsigned CableLnd::flush(Instant /*now*/) {
   const auto sent = static_cast<unsigned>(done_count_);
-  tell_sent();
+  report_sent();
   if (resumed_) {
     parked_ = resumed_ = false;
     carry_out(decision_);
@@ -64,7 +64,7 @@ unsigned CableLnd::flush(Instant /*now*/) {
   return sent + taken;
 }
 
-void CableLnd::tell_sent() {
+void CableLnd::report_sent() {
   const std::size_t count = std::exchange(done_count_, 0);
   if (count > 0) core_.on_sent({done_.data(), count});
 }

@@ -43,7 +43,7 @@ class CableLnd final : public lnet::Lnd {
 
   void copy_out(const lnet::Transmit& transmit, CableFrame& frame) const;
   void copy_in(const lnet::RxDecision& decision) const;
-  void tell_sent();
+  void report_sent();
   void take_frame();
   void carry_out(const lnet::RxDecision& decision);
 

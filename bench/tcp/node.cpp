@@ -128,7 +128,7 @@ lnet::MdHandle TcpNode::source(std::uint32_t length) {
 }
 
 // The offset comes with the request, so that each PUT lands at the same place.
-void TcpNode::lay_open(std::uint32_t length) {
+void TcpNode::attach_memory(std::uint32_t length) {
   target_ = {{.at = {0, 0}, .length = length}};
   const auto attached =
       core_->shard(0).attach({.portal = kPortal, .ignore_bits = ~0ULL},
@@ -157,7 +157,7 @@ TcpNodePair::TcpNodePair(const TcpNodeSetup& common, std::uint32_t payload_bytes
   near->know(far->nid());
   far->know(near->nid());
   turn();  // sets their clocks
-  far->lay_open(payload_bytes);
+  far->attach_memory(payload_bytes);
   const lnet::MdHandle source = near->source(payload_bytes);
   near->put(source, far->nid(), true);
   begun = 1;

@@ -91,7 +91,7 @@ class TcpNode final : public socklnd::PeerHomes {
   void know(const lnet::Nid& peer) { (void)core_->add_peer(peer); }
   // The first `length` bytes of its memory: as a source of PUTs, and as a target for others.
   [[nodiscard]] lnet::MdHandle source(std::uint32_t length);
-  void lay_open(std::uint32_t length);
+  void attach_memory(std::uint32_t length);
   void put(lnet::MdHandle md, const lnet::Nid& to, bool ack) {
     (void)core_->shard(0).put(md, {.target = {to}, .portal = kPortal, .ack = ack});
   }

@@ -46,8 +46,8 @@ struct SystemCalls {
   std::uint64_t reads;
 };
 
-void tell_calls(benchmark::State& state, const TcpNodePair& pair, const SystemCalls& before,
-                std::uint64_t messages) {
+void report_calls(benchmark::State& state, const TcpNodePair& pair, const SystemCalls& before,
+                  std::uint64_t messages) {
   const SystemCalls after(pair);
   state.counters["messages_per_send"] = share(messages, after.sends - before.sends);
   state.counters["messages_per_read"] = share(messages, after.reads - before.reads);
@@ -86,7 +86,7 @@ void small_puts(benchmark::State& state, const SmallShape& shape) {
   state.counters["value"] =
       benchmark::Counter(static_cast<double>(done), benchmark::Counter::kIsRate);
   pair.settle();
-  tell_calls(state, pair, before, pair.begun - 1);
+  report_calls(state, pair, before, pair.begun - 1);
   if (pair.near->events.failures + pair.far->events.failures > 0)
     state.SkipWithError("a PUT failed");
 }
@@ -130,7 +130,7 @@ void small_work(benchmark::State& state, const SmallShape& shape) {
       pair.turn();
   }
   pair.settle();
-  tell_calls(state, pair, before, pair.begun - 1);
+  report_calls(state, pair, before, pair.begun - 1);
 }
 
 void bare_small_work(benchmark::State& state, const SmallShape& shape) {
@@ -147,7 +147,7 @@ void bare_small_work(benchmark::State& state, const SmallShape& shape) {
 
 // --- Bulk ---
 
-void tell_bulk(benchmark::State& state, std::uint64_t messages, double cpu) {
+void report_bulk(benchmark::State& state, std::uint64_t messages, double cpu) {
   const double gib = static_cast<double>(messages) * kBulkBytes / kGib;
   state.counters["value"] = benchmark::Counter(gib, benchmark::Counter::kIsRate);
   state.counters["cpu_s_per_gib"] = cpu / gib;
@@ -172,7 +172,7 @@ void bulk(benchmark::State& state) {
       pair.near->turn();
     } while (pair.near->events.acks + kBulkAhead < pair.begun);
   }
-  tell_bulk(state, pair.near->events.acks - before, cpu_seconds() - cpu);
+  report_bulk(state, pair.near->events.acks - before, cpu_seconds() - cpu);
   while (pair.near->events.acks < pair.begun)
     pair.near->turn();
   stop = true;
@@ -204,7 +204,7 @@ void bare_bulk(benchmark::State& state) {
     for (++sent; answered + kBulkAhead < sent; ++answered)
       (void)spin_receive(pair.near.get(), answer, stop);
   }
-  tell_bulk(state, answered, cpu_seconds() - cpu);
+  report_bulk(state, answered, cpu_seconds() - cpu);
   for (; answered < sent; ++answered)
     (void)spin_receive(pair.near.get(), answer, stop);
   stop = true;

@@ -80,11 +80,11 @@ void Requester::send(ClientRpc& rpc, const Ids& ids, Instant now) {
 // sender would make the portal one of wildcards, as long as the node runs.
 Result<void> Requester::post(ClientRpc& rpc, const Ids& ids) {
   if (!can_be_asked(rpc.spec_.target)) return std::unexpected(Errc::kInvalid);
-  if (const auto open = lay_open(rpc.reply_, ids.reply, lnet::kMdPut); !open) return open;
+  if (const auto open = attach_leg(rpc.reply_, ids.reply, lnet::kMdPut); !open) return open;
   if (rpc.spec_.bulk != BulkUse::kNone) {
     const bool sink = rpc.spec_.bulk == BulkUse::kSink;
     rpc.bulk_.fragment = rpc.spec_.bulk_memory;
-    const auto open = lay_open(rpc.bulk_, ids.bulk, sink ? lnet::kMdPut : lnet::kMdGet);
+    const auto open = attach_leg(rpc.bulk_, ids.bulk, sink ? lnet::kMdPut : lnet::kMdGet);
     if (!open) return open;
   }
   const auto bound = operations_.bind({.fragments = std::span(&rpc.request_.fragment, 1),
@@ -101,7 +101,7 @@ Result<void> Requester::post(ClientRpc& rpc, const Ids& ids) {
                                   .ack = false});
 }
 
-Result<void> Requester::lay_open(ClientRpc::Leg& leg, std::uint64_t id, std::uint32_t options) {
+Result<void> Requester::attach_leg(ClientRpc::Leg& leg, std::uint64_t id, std::uint32_t options) {
   const auto attached =
       operations_.attach({.portal = kRdmaPortal, .match = leg.rpc->spec_.target, .match_bits = id},
                          {.fragments = std::span(&leg.fragment, 1),

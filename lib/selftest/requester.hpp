@@ -148,7 +148,8 @@ class Requester final : public lnet::EventHandler {
   [[nodiscard]] Ids prepare(ClientRpc& rpc, const RpcSpec& spec);
   void send(ClientRpc& rpc, const Ids& ids, Instant now);
   [[nodiscard]] Result<void> post(ClientRpc& rpc, const Ids& ids);
-  [[nodiscard]] Result<void> lay_open(ClientRpc::Leg& leg, std::uint64_t id, std::uint32_t options);
+  [[nodiscard]] Result<void> attach_leg(ClientRpc::Leg& leg, std::uint64_t id,
+                                        std::uint32_t options);
   void examine(ClientRpc& rpc);
   void follow(ClientRpc& rpc);
   [[nodiscard]] Result<void> read_reply(ClientRpc& rpc);

@@ -200,7 +200,7 @@ class FamilyHost {
   // For the life of the process.
   virtual void add_metrics(runtime::Metrics& /*metrics*/) {}
   // Logs the requests that the system refused at start.
-  virtual void say_start(runtime::Log& /*log*/) {}
+  virtual void log_refused_requests(runtime::Log& /*log*/) {}
 
   // --- Time ---
   // Every 100 ms: logs the errors of the shards.

@@ -169,7 +169,7 @@ Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller
     but_for_options.lnet.module_options = wanted.lnet.module_options;
   if (auto applied = apply_live(but_for_options, wanted, parts); !applied) return applied;
   settings_ = wanted;
-  say_changed(now, settings(), caller);
+  log_changed(now, settings(), caller);
   return {};
 }
 
@@ -179,14 +179,14 @@ runtime::Settings Node::settings() const {
   return now;
 }
 
-void Node::say_lnet_changed(const lnet::NodeConfig& before, const runtime::Caller& caller) {
+void Node::log_lnet_changed(const lnet::NodeConfig& before, const runtime::Caller& caller) {
   const runtime::Settings now = settings();
   runtime::Settings then = now;
   then.lnet = before;
-  say_changed(then, now, caller);
+  log_changed(then, now, caller);
 }
 
-void Node::say_changed(const runtime::Settings& before, const runtime::Settings& after,
+void Node::log_changed(const runtime::Settings& before, const runtime::Settings& after,
                        const runtime::Caller& caller) {
   log_changes(runtime::diff_settings(schema_, before, after), caller, *log_);
 }

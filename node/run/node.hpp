@@ -86,7 +86,7 @@ class Node {
   // needs a restart, or if a resource is missing. The log names the caller.
   [[nodiscard]] Outcome<void> apply(const runtime::Settings& wanted, const runtime::Caller& caller);
   // Logs a change of LNet's part from `before` to the present configuration.
-  void say_lnet_changed(const lnet::NodeConfig& before, const runtime::Caller& caller);
+  void log_lnet_changed(const lnet::NodeConfig& before, const runtime::Caller& caller);
   // On all shards, or on none (kAgain).
   [[nodiscard]] Outcome<void> reset_counters();
 
@@ -131,7 +131,7 @@ class Node {
   void log_start() const;
   void sample_activity();
   void for_each_family(const std::function<void(FamilyHost&)>& what) const;
-  void say_changed(const runtime::Settings& before, const runtime::Settings& after,
+  void log_changed(const runtime::Settings& before, const runtime::Settings& after,
                    const runtime::Caller& caller);
 
   const runtime::Schema schema_;

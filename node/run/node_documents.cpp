@@ -119,7 +119,7 @@ Outcome<void> begin_import(Node& node, Import& import, lnet::NodeConfig& config)
 // again meanwhile.
 void end_import(Node& node, Import& import, bool done) {
   if (!import.before) return;
-  if (done) return node.say_lnet_changed(import.before->lnet, import.caller);
+  if (done) return node.log_lnet_changed(import.before->lnet, import.caller);
   Settings now = node.settings();
   now.lnet = import.wanted.lnet;
   if (now == import.wanted) (void)node.apply(*import.before, import.caller);
@@ -165,8 +165,8 @@ runtime::VerbToken with_notes(runtime::VerbToken token, std::vector<std::string>
 }
 
 // Replies with the plan, or with the refusal that carrying it out would meet.
-void tell_plan(const Node& node, bool with_lnet, const ImportText& asked, Wanted wanted,
-               runtime::VerbToken token) {
+void reply_plan(const Node& node, bool with_lnet, const ImportText& asked, Wanted wanted,
+                runtime::VerbToken token) {
   if (with_lnet) {
     auto judged = judge_lnet(node, asked, wanted.settings.lnet);
     if (!judged) return token.finish(std::unexpected(VerbError(std::move(judged.error()))));
@@ -211,7 +211,7 @@ void import_document(Node& node, lnet::LnetControl* lnet, const nlohmann::json& 
   if (!wanted) return token.finish(refuse(wanted.error(), true));
   if (looks) return token.finish(export_settings(node.schema(), now, runtime::ExportForm::kFull));
   if (args.value("plan", false)) {
-    return tell_plan(node, lnet != nullptr, asked, *wanted, std::move(token));
+    return reply_plan(node, lnet != nullptr, asked, *wanted, std::move(token));
   }
   carry_out_import(
       node, lnet,

@@ -288,7 +288,7 @@ Outcome<void> Node::build_pollers() {
   restore_crash_signals();
   for_each_family([this](FamilyHost& family) {
     family.add_metrics(metrics_);
-    family.say_start(*log_);
+    family.log_refused_requests(*log_);
   });
   auto host = LnetHost::create({.machine = *machine_,
                                 .limits = settled(settings_.lnet_limits, settings_.lnet.routing,

@@ -140,7 +140,7 @@ inline void check_messages(EndpointBench& bench, std::uint64_t seed, unsigned co
         completion.cookie * buffer_bytes + completion.offset, completion.length);
     std::uint32_t number = 0;
     std::memcpy(&number, bytes.data(), sizeof number);
-    EXPECT_TRUE(seen.insert(number).second) << "message " << number << " came twice";
+    EXPECT_TRUE(seen.insert(number).second) << "message " << number << " arrived twice";
     for (std::size_t i = sizeof number; i < bytes.size(); ++i)
       ASSERT_EQ(bytes[i], static_cast<std::byte>(number + i)) << "message " << number;
     if (completion.buffer_unlinked) unlinked.push_back(completion.cookie);

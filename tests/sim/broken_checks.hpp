@@ -136,8 +136,8 @@ inline unsigned check_lossy_endpoints(conformance::EndpointBench& bench, std::ui
         (one.cookie - kFirstBuffer) * kBufferBytes + one.offset, one.length);
     std::uint32_t number = 0;
     std::memcpy(&number, bytes.data(), sizeof number);
-    EXPECT_LT(number, messages) << "nobody has sent this";
-    EXPECT_TRUE(seen.insert(number).second) << "message " << number << " came twice";
+    EXPECT_LT(number, messages) << "no node has sent this";
+    EXPECT_TRUE(seen.insert(number).second) << "message " << number << " arrived twice";
     for (std::size_t i = sizeof number; i < bytes.size(); ++i)
       EXPECT_EQ(bytes[i], static_cast<std::byte>(number + i)) << "message " << number;
     unlinked_with_message += one.buffer_unlinked ? 1U : 0U;

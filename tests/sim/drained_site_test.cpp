@@ -95,7 +95,7 @@ TEST(DrainWatch, ADropAfterADrainAcknowledgementIsAViolation) {
   EXPECT_TRUE(watch.promise(kRouter, kBegin + std::chrono::seconds(2), 0));
   watch.sent(0, nid_of(kRouter), message_for(kRouter));
   watch.sent(0, nid_of(1), message_for(1));
-  EXPECT_EQ(watch.wrong(), "") << "before its word, for itself, and to another";
+  EXPECT_EQ(watch.wrong(), "") << "before its acknowledgement, for itself, and to another";
   watch.sent(0, nid_of(kRouter), message_for(1));
   EXPECT_NE(watch.wrong().find("router 2"), std::string::npos) << watch.wrong();
 }

@@ -107,13 +107,13 @@ class Replay {
     if (answers) {
       const WireHandle theirs = item.handle();
       const auto ours = names_.find(theirs.object_cookie);
-      ASSERT_NE(ours, names_.end()) << "it answers something that we have not asked";
+      ASSERT_NE(ours, names_.end()) << "it answers a request that we did not send";
       item.set_handle({us_.interface_cookie, ours->second});
     }
     const bool for_program = !answers && portal_of(item.header) >= kFirstProgramPortal;
     if (for_program && type == MessageType::kGet) {
       const auto& area = item.header.area<GetArea>();
-      node_->lay_open(area.portal, area.match_bits, reply_to(item));
+      node_->attach_for_get(area.portal, area.match_bits, reply_to(item));
     }
     if (for_program && type == MessageType::kPut) expected_.emplace_back(bytes_of(item));
     if (type == MessageType::kReply && !is_ping_buffer(item)) {

@@ -57,7 +57,7 @@ class SelftestReplayTest : public testing::TestWithParam<std::uint64_t> {
         TcpNodeSetup{.nid = console, .interface_cookie = 9, .start = site_->loop().now()},
         site_->streams(), *lcore_);
     console_->take_puts(selftest::kRdmaPortal);
-    lay_open_what_it_pulls(script);
+    attach_pulled_data(script);
     for (const Line& line : script.lines) {
       SCOPED_TRACE("packet " + std::to_string(line.packet) + ": " + line.item.text());
       if (line.by_dialler && is_of_selftest(line, lnet::MessageType::kPut)) say(line.item);
@@ -75,7 +75,7 @@ class SelftestReplayTest : public testing::TestWithParam<std::uint64_t> {
 
  private:
   // The data of WRITEs: the kernel client's replies to GETs.
-  void lay_open_what_it_pulls(const KernelScript& script) {
+  void attach_pulled_data(const KernelScript& script) {
     std::map<std::uint64_t, Bytes> replies;
     for (const Line& line : script.lines) {
       if (line.by_dialler && line.item.kind == Kind::kMessage &&
@@ -86,7 +86,7 @@ class SelftestReplayTest : public testing::TestWithParam<std::uint64_t> {
       if (line.by_dialler || !is_of_selftest(line, lnet::MessageType::kGet)) continue;
       const auto& get = line.item.header.area<GetArea>();
       laid_open_.push_back(replies[line.item.handle().object_cookie]);
-      console_->lay_open(get.portal, get.match_bits, laid_open_.back());
+      console_->attach_for_get(get.portal, get.match_bits, laid_open_.back());
     }
   }
   void say(const WireItem& item) {

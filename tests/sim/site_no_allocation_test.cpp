@@ -112,7 +112,7 @@ SiteReport run_without_heap(Site& site) {
   EXPECT_GT(report.wire.parked, 0U);
   EXPECT_GT(report.operations.failed, 0U) << "some timed out";
   EXPECT_GT(report.connections_lost, 0U);
-  EXPECT_GT(forgotten, 0U) << "peers were met anew";
+  EXPECT_GT(forgotten, 0U) << "peers were created anew";
   std::uint64_t dropped = 0;
   for (const auto& [name, count] : report.causes)
     dropped += name.starts_with("dropped") ? count : 0;

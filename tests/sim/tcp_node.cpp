@@ -142,8 +142,8 @@ void TcpNode::take_puts(PortalId portal) {
   if (!attached) ++failures_;
 }
 
-void TcpNode::lay_open(PortalId portal, std::uint64_t match_bits,
-                       std::span<const std::byte> bytes) {
+void TcpNode::attach_for_get(PortalId portal, std::uint64_t match_bits,
+                             std::span<const std::byte> bytes) {
   const auto length = static_cast<std::uint32_t>(bytes.size());
   const auto attached = node_->shard(0).attach(
       {.portal = portal, .match_bits = match_bits, .position = MePosition::kBefore},

@@ -46,7 +46,8 @@ class TcpNode final : public Pollable,
   // Receives PUTs to the portal with any match bits.
   void take_puts(lnet::PortalId portal);
   // Answers one GET with these bytes.
-  void lay_open(lnet::PortalId portal, std::uint64_t match_bits, std::span<const std::byte> bytes);
+  void attach_for_get(lnet::PortalId portal, std::uint64_t match_bits,
+                      std::span<const std::byte> bytes);
 
   // Data received by PUT or REPLY, in order.
   [[nodiscard]] const std::vector<std::vector<std::byte>>& received() const { return received_; }

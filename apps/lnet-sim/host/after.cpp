@@ -65,8 +65,7 @@ std::string After::begin(Instant now) {
   plan();
   for (const auto& host : world_.hosts) {
     if (host->state() != Host::State::kUp) return fmt::format("node {} is off", host->number());
-    if (!host->program(0).lay_open_after())
-      return fmt::format("node {} has no room", host->number());
+    if (!host->program(0).attach_after()) return fmt::format("node {} has no room", host->number());
   }
   step(now);
   return {};

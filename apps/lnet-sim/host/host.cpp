@@ -189,7 +189,7 @@ void Host::start() {
     programs_[shard]->start(world_.loop.now());
   }
   for (const Nid& nid : links_down_)
-    tell_of_link(nid, false);
+    report_link(nid, false);
 }
 
 void Host::make_nets() {

@@ -122,7 +122,7 @@ class Host final : lnet::LndMaker, ConnectionWatch {
   // The first object that has not returned, or empty. For a node that is gone().
   [[nodiscard]] std::string what_is_missing() const;
   // The first interface, own or of a peer, that has not recovered to full health, or empty.
-  [[nodiscard]] std::string who_is_ill() const;
+  [[nodiscard]] std::string unhealthy_interface() const;
   // Buffers and credits that forwarding still holds; also while the node runs.
   [[nodiscard]] std::string what_routing_holds() const;
   [[nodiscard]] std::uint64_t counted(lnet::Cause cause) const;
@@ -164,7 +164,7 @@ class Host final : lnet::LndMaker, ConnectionWatch {
   void make_memory();
   [[nodiscard]] std::size_t neighbour_credits() const;
   [[nodiscard]] std::size_t forwarded_max() const;  // on a shard, at the same time
-  void tell_of_link(const lnet::Nid& nid, bool up);
+  void report_link(const lnet::Nid& nid, bool up);
   void ring_all();
   unsigned look_at_held_links(Instant now);
   [[nodiscard]] Instant next_link_look() const;

@@ -117,7 +117,7 @@ std::string Host::what_is_missing() const {
   return {};
 }
 
-std::string Host::who_is_ill() const {
+std::string Host::unhealthy_interface() const {
   if (node_ == nullptr) return {};
   const auto says = [this](const char* whose, const Nid& nid, std::int32_t health) {
     return fmt::format("node {}: {} {} has health {}", number_, whose, text_of(nid), health);

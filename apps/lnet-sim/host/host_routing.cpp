@@ -49,13 +49,13 @@ void Host::set_link(const Nid& nid, bool up) {
   } else {
     links_down_.push_back(nid);
   }
-  if (state_ == State::kUp) tell_of_link(nid, up);
+  if (state_ == State::kUp) report_link(nid, up);
 }
 
 // In lnet-router the link watch reports a flapping link to an LND after it has been stable. An LND
 // that observes its link itself holds it in the same way; the copy here must have reached the same
 // state.
-void Host::tell_of_link(const Nid& nid, bool up) {
+void Host::report_link(const Nid& nid, bool up) {
   const NetInterface& interface = *std::ranges::find(interfaces_, nid, &NetInterface::nid);
   const bool held = traits_of(interface.plan->kind).holds_links &&
                     !link_holds_[interface.number].see(up, world_.loop.now());
@@ -68,7 +68,7 @@ unsigned Host::look_at_held_links(Instant now) {
   if (state_ != State::kUp) return told;
   for (std::size_t i = 0; i < link_holds_.size(); ++i) {
     if (link_holds_[i].release_at() > now) continue;
-    tell_of_link(nids_[i], true);
+    report_link(nids_[i], true);
     ++told;
   }
   return told;

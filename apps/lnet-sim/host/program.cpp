@@ -365,7 +365,7 @@ void Program::prepare_target(Operation& operation, PutSpec& put, Instant now) {
     const Nid& from = host_.nids()[random_.below(host_.nids().size())];
     attached = up && program.attach_for(operation, from, room, truncate);
   } else if (operation.story == Story::kPutManaged) {
-    attached = up && program.lay_open_stripe(operation);
+    attached = up && program.attach_stripe(operation);
     put.match_bits = operation.entry;
     put.offset = operation.offset;
   } else if (up) {

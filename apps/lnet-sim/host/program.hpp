@@ -56,13 +56,13 @@ class Program final : public lnet::EventHandler {
   [[nodiscard]] bool attach_for(Operation& operation, const lnet::Nid& from, std::uint32_t room,
                                 bool truncate);
   // The same, for the next stripe of an entry with several.
-  [[nodiscard]] bool lay_open_stripe(Operation& operation);
+  [[nodiscard]] bool attach_stripe(Operation& operation);
   void attach_later(std::uint64_t id, Instant at);
   void unlink_later(std::uint64_t id, Instant at);
 
   // After the site is healed: attaches memory for PUTs and GETs of others, and begins such an
   // operation with `there`. False: no room.
-  [[nodiscard]] bool lay_open_after();
+  [[nodiscard]] bool attach_after();
   [[nodiscard]] bool begin_after(const Host& there, Story story, Instant now);
 
  private:

@@ -22,7 +22,7 @@ std::uint64_t after_content(std::uint32_t node) {
 
 }  // namespace
 
-bool Program::lay_open_after() {
+bool Program::attach_after() {
   for (const std::uint64_t bits : {kPutBits, kGetBits}) {
     Record* const record = take_record(Record::Kind::kAfter, host_.slots().bytes());
     if (record == nullptr) return false;

@@ -12,7 +12,7 @@ namespace plnet::sim {
 
 using namespace lnet;
 
-bool Program::lay_open_stripe(Operation& operation) {
+bool Program::attach_stripe(Operation& operation) {
   const std::uint32_t stripe = host_.slots().bytes() / kStripes;
   const bool open = managed_ != nullptr && managed_->live && managed_->id == managed_id_;
   if (!open || stripes_out_ == kStripes) {

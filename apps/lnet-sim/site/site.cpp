@@ -301,7 +301,7 @@ void Site::await_health() {
   std::string ill;
   const auto all_well = [&] {
     for (const auto& host : world_->hosts) {
-      ill = host->who_is_ill();
+      ill = host->unhealthy_interface();
       if (!ill.empty()) return false;
     }
     return true;

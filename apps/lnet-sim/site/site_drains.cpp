@@ -84,7 +84,7 @@ void Site::begin_drain(Host& router, std::uint32_t b) {
   if (drains_.begun <= config_.faults.drains_in_trouble) make_trouble(router);
   const std::uint32_t beside = b >> kHowBits & ((1U << kBesideBits) - 1);
   for (unsigned i = 0; i < kMishaps; ++i) {
-    if ((beside >> i & 1U) != 0) befall(static_cast<Mishap>(i), router.number(), soon());
+    if ((beside >> i & 1U) != 0) apply_mishap(static_cast<Mishap>(i), router.number(), soon());
   }
   const std::uint32_t steps = b >> (kHowBits + kBesideBits);
   const std::uint32_t how = b & ((1U << kHowBits) - 1);
@@ -98,7 +98,7 @@ Instant Site::soon() {
 
 void Site::make_trouble(const Host& router) {
   static constexpr std::array kTroubles{Mishap::kPartition, Mishap::kOneWay, Mishap::kSlow};
-  befall(kTroubles[drains_.begun % kTroubles.size()], router.number(), soon());
+  apply_mishap(kTroubles[drains_.begun % kTroubles.size()], router.number(), soon());
 }
 
 void Site::step_drain(Host& router, std::uint32_t b) {
@@ -119,7 +119,7 @@ void Site::step_drain(Host& router, std::uint32_t b) {
     return go_on(over ? 0 : steps - 1, 0);
   }
   if ((b & kDrainedBit) == 0) {
-    hear_promise(router);
+    record_drain_end(router);
     return go_on(leisure(how), kDrainedBit);
   }
   if (!over) return go_on(steps - 1, kDrainedBit);
@@ -142,7 +142,7 @@ std::uint32_t Site::leisure(DrainEnd how) {
 
 // The router reports that it is drained. If it has cut off no messages, it must have none of other
 // nodes any more.
-void Site::hear_promise(Host& router) {
+void Site::record_drain_end(Host& router) {
   const std::size_t cut_off = router.standing().cut_off;
   if (world_->drains.promise(router.number(), loop_.now(), cut_off)) ++drains_.in_time;
   const std::string held = router.what_routing_holds();

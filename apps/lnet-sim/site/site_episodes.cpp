@@ -31,26 +31,26 @@ void Site::schedule_episodes(std::span<const std::uint32_t> routers) {
         continue;
       }
       for (const Mishap mishap : plan.mishaps)
-        befall(mishap, router, when + std::chrono::milliseconds(random_.below(kApartMs)));
+        apply_mishap(mishap, router, when + std::chrono::milliseconds(random_.below(kApartMs)));
     }
   }
 }
 
 // A drain does not end by itself as an outage does: see schedule_drain().
-void Site::befall(Mishap what, std::uint32_t router, Instant when) {
+void Site::apply_mishap(Mishap what, std::uint32_t router, Instant when) {
   switch (what) {
     case Mishap::kCrash: return schedule(when, Fault::kKill, router, 0);
-    case Mishap::kFlap: return befall_link(router, when);
-    case Mishap::kPartition: return befall_pair(router, when, Fault::kPart, Fault::kMeet);
-    case Mishap::kOneWay: return befall_pair(router, when, Fault::kCut, Fault::kJoin);
-    case Mishap::kSlow: return befall_pair(router, when, Fault::kSlow, Fault::kFast);
-    case Mishap::kPeerDelete: return befall_peers(router, when);
+    case Mishap::kFlap: return fail_link(router, when);
+    case Mishap::kPartition: return fail_pair(router, when, Fault::kPart, Fault::kMeet);
+    case Mishap::kOneWay: return fail_pair(router, when, Fault::kCut, Fault::kJoin);
+    case Mishap::kSlow: return fail_pair(router, when, Fault::kSlow, Fault::kFast);
+    case Mishap::kPeerDelete: return fail_peers(router, when);
     case Mishap::kExhaustion:
     case Mishap::kDrain: return;
   }
 }
 
-void Site::befall_pair(std::uint32_t router, Instant when, Fault begin, Fault end) {
+void Site::fail_pair(std::uint32_t router, Instant when, Fault begin, Fault end) {
   const std::uint32_t other = layout_.neighbour(router, random_);
   if (other == router) return;
   const bool turned = random_.chance(0.5);
@@ -60,13 +60,13 @@ void Site::befall_pair(std::uint32_t router, Instant when, Fault begin, Fault en
   schedule(end_of_outage(when), end, a, b);
 }
 
-void Site::befall_link(std::uint32_t router, Instant when) {
+void Site::fail_link(std::uint32_t router, Instant when) {
   const auto nid = static_cast<std::uint32_t>(random_.below(world_->hosts[router]->nids().size()));
   schedule(when, Fault::kLinkDown, router, nid);
   schedule(end_of_outage(when), Fault::kLinkUp, router, nid);
 }
 
-void Site::befall_peers(std::uint32_t router, Instant when) {
+void Site::fail_peers(std::uint32_t router, Instant when) {
   const Duration lasting = end_of_outage(when) - when;
   for (unsigned i = 0; i < kDeletions; ++i) {
     const std::uint32_t other = layout_.neighbour(router, random_);

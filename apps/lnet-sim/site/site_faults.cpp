@@ -78,11 +78,11 @@ void Site::schedule_faults() {
   const auto some_router = [&] { return routers[random_.below(routers.size())]; };
   for (unsigned i = 0; i < plan.router_kills; ++i) {
     const std::uint32_t router = some_router();
-    befall(Mishap::kCrash, router, sometime());
+    apply_mishap(Mishap::kCrash, router, sometime());
   }
   for (unsigned i = 0; i < plan.flaps; ++i) {
     const std::uint32_t router = some_router();
-    befall(Mishap::kFlap, router, sometime());
+    apply_mishap(Mishap::kFlap, router, sometime());
   }
   schedule_drains(routers);
   schedule_episodes(routers);

@@ -16,10 +16,10 @@ void OnceLog::tell(std::string_view who, std::string_view cause) {
                   std::prev(told_.end()));
   ++waiting_;
   // New lines wait behind older ones.
-  if (waiting_ == 1) (void)say_first(told, now);
+  if (waiting_ == 1) (void)log_first(told, now);
 }
 
-bool OnceLog::say_first(Told& told, Instant now) {
+bool OnceLog::log_first(Told& told, Instant now) {
   if (!log_.write_if_room(sites_.first, {told.who, told.cause})) return false;
   told.waits = false;
   told.said = now;
@@ -27,10 +27,10 @@ bool OnceLog::say_first(Told& told, Instant now) {
   return true;
 }
 
-void OnceLog::say_waiting(Instant now) {
+void OnceLog::log_waiting(Instant now) {
   if (waiting_ == 0) return;
   for (Told& told : told_) {
-    if (told.waits && !say_first(told, now)) return;
+    if (told.waits && !log_first(told, now)) return;
   }
 }
 
@@ -41,7 +41,7 @@ void OnceLog::forget_oldest(Instant now) {
     log_.write(sites_.first, {oldest.who, oldest.cause});
     --waiting_;
   } else if (oldest.repeated > 0) {
-    say_sum(oldest, now);
+    log_sum(oldest, now);
   }
   places_.erase({oldest.who, oldest.cause});
   told_.pop_front();
@@ -49,16 +49,16 @@ void OnceLog::forget_oldest(Instant now) {
 
 void OnceLog::sum_up() {
   const Instant now = clock_.now();
-  say_waiting(now);
+  log_waiting(now);
   unsigned sums = 0;
   for (Told& told : told_) {
     if (told.waits || told.repeated == 0 || now - told.said < kSumInterval) continue;
     if (sums++ == kSumsAtOnce) return;
-    say_sum(told, now);
+    log_sum(told, now);
   }
 }
 
-void OnceLog::say_sum(Told& told, Instant now) {
+void OnceLog::log_sum(Told& told, Instant now) {
   log_.write(sites_.goes_on, {told.who, told.cause, std::to_string(told.repeated)});
   told.repeated = 0;
   told.said = now;

@@ -54,9 +54,9 @@ class OnceLog {
   using Place = std::list<Told>::iterator;
 
   // False: the line still waits.
-  [[nodiscard]] bool say_first(Told& told, Instant now);
-  void say_waiting(Instant now);
-  void say_sum(Told& told, Instant now);
+  [[nodiscard]] bool log_first(Told& told, Instant now);
+  void log_waiting(Instant now);
+  void log_sum(Told& told, Instant now);
   void forget_oldest(Instant now);
 
   Log& log_;

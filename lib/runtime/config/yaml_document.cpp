@@ -24,7 +24,7 @@ struct Destroy {
 
 // libfyaml prints errors without a place (such as an unknown version); this function replaces
 // stderr.
-void swallow_output(fy_diag* /*diag*/, void* user, const char* text, std::size_t length) {
+void discard_output(fy_diag* /*diag*/, void* user, const char* text, std::size_t length) {
   auto& kept = *static_cast<std::string*>(user);
   constexpr std::size_t kEnough = 256;
   if (kept.size() < kEnough) kept.append(text, std::min(length, kEnough - kept.size()));
@@ -224,7 +224,7 @@ void run_parser(std::string_view text, TreeBuilder& builder, ConfigErrors& error
   fy_diag_cfg diag_config{};
   fy_diag_cfg_default(&diag_config);
   diag_config.fp = nullptr;
-  diag_config.output_fn = swallow_output;
+  diag_config.output_fn = discard_output;
   diag_config.user = &printed;
   diag_config.level = FYET_ERROR;
   diag_config.colorize = false;

@@ -162,25 +162,25 @@ Answer<TransactionId> Console::end_session(WhenDone when_done) {
 
 // No object of the session is in use when the session is destroyed: the results of pending
 // transactions have been delivered before, in the order of their commands.
-TransactionId Console::end(bool tell_nodes, std::move_only_function<void()> then,
+TransactionId Console::end(bool notify_nodes, std::move_only_function<void()> then,
                            WhenDone when_done) {
   session_->ending = true;
   pinger_.stop();
   (void)timers_.cancel(expiry_);
   runner_.end_all(ESHUTDOWN);
   // Without REMOVE_SESSION to the nodes there is no node to wait for.
-  auto first = halt({.until = tell_nodes ? now_ + kHaltTimeout : now_,
-                     .then = [this, tell_nodes, then = std::move(then)]() mutable {
-                       return ask_to_forget(tell_nodes, std::move(then));
+  auto first = halt({.until = notify_nodes ? now_ + kHaltTimeout : now_,
+                     .then = [this, notify_nodes, then = std::move(then)]() mutable {
+                       return ask_to_forget(notify_nodes, std::move(then));
                      }});
   first->when_done = std::move(when_done);
   return runner_.start(std::move(first));
 }
 
-std::unique_ptr<Transaction> Console::ask_to_forget(bool tell_nodes,
+std::unique_ptr<Transaction> Console::ask_to_forget(bool notify_nodes,
                                                     std::move_only_function<void()> then) {
   Nodes nodes;
-  if (tell_nodes && !closing_) nodes = session_->nodes.all();
+  if (notify_nodes && !closing_) nodes = session_->nodes.all();
   std::erase_if(nodes, [](const auto& node) { return node->state != NodeState::kActive; });
   auto removal = std::make_unique<Transaction>(TransactionKind::kRemoveSession, std::move(nodes),
                                                RemoveSessionRequest{.session = session_->id},

@@ -207,8 +207,8 @@ class Console final : public Pollable, JoinJudge {
 
   // Sessions (console.cpp).
   void make_session(const NewSession& wanted);
-  TransactionId end(bool tell_nodes, std::move_only_function<void()> then, WhenDone when_done);
-  [[nodiscard]] std::unique_ptr<Transaction> ask_to_forget(bool tell_nodes,
+  TransactionId end(bool notify_nodes, std::move_only_function<void()> then, WhenDone when_done);
+  [[nodiscard]] std::unique_ptr<Transaction> ask_to_forget(bool notify_nodes,
                                                            std::move_only_function<void()> then);
   void on_expiry(Timer& timer, Instant now);
   [[nodiscard]] Verdict judge_join(const JoinRequest& request, std::uint32_t features,

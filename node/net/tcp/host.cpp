@@ -152,7 +152,7 @@ void TcpHost::add_metrics(runtime::Metrics& metrics) {
   metric_ids_.push_back(metrics.add("tcp_acceptor", {}, acceptor_.counters()));
 }
 
-void TcpHost::say_start(runtime::Log& log) {
+void TcpHost::log_refused_requests(runtime::Log& log) {
   if (const auto why = busy_poll_refusal(); !why.empty())
     log.write(kBusyPollRefused, {why, "CAP_NET_ADMIN, and a kernel of 5.11 or later"});
   if (const auto why = place(0).device().relay_refusal(); !why.empty())

@@ -50,7 +50,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   [[nodiscard]] Pollable* on_shard(unsigned shard) override { return places_[shard].get(); }
   void connect(const LnetShard& first, std::span<Doorbell* const> doorbells) override;
   void add_metrics(runtime::Metrics& metrics) override;
-  void say_start(runtime::Log& log) override;
+  void log_refused_requests(runtime::Log& log) override;
   void say(runtime::Log& log, runtime::OnceLog& bad_input) override;
   [[nodiscard]] std::unique_ptr<FamilyRules> rules() const override;
   [[nodiscard]] std::unique_ptr<NetworkMaker> maker(lnet::NetType type,

@@ -44,7 +44,7 @@ unsigned Nic::step(std::uint64_t now_ns) {
     if (++at == count) at = 0;
     bool waits = false;
     if (queue->poll(rejecting, freedom.low_latency_rejected)) done += run(*queue, waits);
-    if (queue->stopped() && !queue->failure_told()) tell_failure(*queue);
+    if (queue->stopped() && !queue->failure_told()) report_failure(*queue);
     if (waits && first_ == 0) first_ = at;
   }
   return done + initiator_.run_triggered();
@@ -81,7 +81,7 @@ Initiator::Done Nic::run_one(CommandQueue& queue, const CommandView& command) {
   return result.done;
 }
 
-void Nic::tell_failure(CommandQueue& queue) {
+void Nic::report_failure(CommandQueue& queue) {
   queue.set_failure_told();
   EventQueue* const eq = tables_.eq(queue.setup.error_eq);
   if (eq == nullptr) return;

@@ -163,7 +163,7 @@ class Nic {
  private:
   unsigned run(CommandQueue& queue, bool& waits);
   Initiator::Done run_one(CommandQueue& queue, const CommandView& command);
-  void tell_failure(CommandQueue& queue);
+  void report_failure(CommandQueue& queue);
   void settle_events();
   void poll_doorbells();
   [[nodiscard]] Made<const Service*> service_for(unsigned group, unsigned vni,

@@ -101,7 +101,7 @@ class TrafficOnOneNode : public testing::Test {
 };
 
 TEST_F(TrafficOnOneNode, EveryOperationIsAnsweredAndEveryByteRight) {
-  ASSERT_TRUE(target_->lay_open(node_->shard(0)));
+  ASSERT_TRUE(target_->attach_memory(node_->shard(0)));
   Source source = this->source(500, 50);
   run(source);
   EXPECT_EQ(count(TrafficId::kBegun), 500U);
@@ -117,7 +117,7 @@ TEST_F(TrafficOnOneNode, EveryOperationIsAnsweredAndEveryByteRight) {
 }
 
 TEST_F(TrafficOnOneNode, AnswersHaveDurations) {
-  ASSERT_TRUE(target_->lay_open(node_->shard(0)));
+  ASSERT_TRUE(target_->attach_memory(node_->shard(0)));
   Source source = this->source(500, 50);
   run(source);
   turn(&source);  // events of its last turn
@@ -142,7 +142,7 @@ TEST_F(TrafficOnOneNode, FailedOperationsHaveNoDuration) {
 }
 
 TEST_F(TrafficOnOneNode, AReplyWithWrongBytesIsDetected) {
-  ASSERT_TRUE(target_->lay_open(node_->shard(0)));
+  ASSERT_TRUE(target_->attach_memory(node_->shard(0)));
   std::vector<std::byte> other(kBytesMax);
   Source source({.targets = {self_}, .operations = 20, .bytes_max = 4096, .get_percent = 100},
                 arenas_, std::span(rooms_).subspan(1 + kWindow), other, counters_);
@@ -151,7 +151,7 @@ TEST_F(TrafficOnOneNode, AReplyWithWrongBytesIsDetected) {
 }
 
 TEST_F(TrafficOnOneNode, DuplicatesAndWrongContentsAreDetected) {
-  ASSERT_TRUE(target_->lay_open(node_->shard(0)));
+  ASSERT_TRUE(target_->attach_memory(node_->shard(0)));
   put({.sequence = 1, .length = 100}, 1, 100);
   EXPECT_EQ(count(TrafficId::kDelivered), 1U);
   EXPECT_EQ(count(TrafficId::kTwice) + count(TrafficId::kCorrupt), 0U);
