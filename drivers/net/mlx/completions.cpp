@@ -92,6 +92,7 @@ void Device::complete_chains(Connection& connection, std::uint32_t number, Resul
     const bool is_it = connection.chains.first() == number;
     const PostedChain chain = pop_chain(connection);
     connection.send_room += chain.requests;
+    PLNET_CHECK(connection.send_room <= kSendRequestsMax, "a chain gives back what it took");
     report({.queue_pair = connection.name,
             .event = WorkEvent::kSent,
             .status = is_it ? status : Result<void>{},
@@ -114,6 +115,7 @@ void Device::report(const WorkCompletion& completion) {
     stats_.add(completion.status.error() == Errc::kAborted ? Id::kFlushed : Id::kErrors);
   }
   if (reported_count_ == reported_.size()) tell_reported();
+  PLNET_CHECK(reported_count_ < reported_.size(), "no upcall reports a completion");
   reported_[reported_count_++] = completion;
 }
 
@@ -142,6 +144,7 @@ unsigned Device::finish_drained(Instant now) {
 // A destroyed queue pair reads and writes no memory any more. Requests without a completion by then
 // will never have one.
 void Device::finish(Connection& connection) {
+  PLNET_CHECK(connection.state == State::kDraining, "a connection drains before it ends");
   const bool forced = !connection.marker_is_back || connection.receives.size() != connection.held;
   if (forced && connection.pair != nullptr) stats_.add(Id::kDrainsForced);
   const QueuePairId name = connection.name;
@@ -154,6 +157,7 @@ void Device::finish(Connection& connection) {
   };
   while (!connection.chains.empty())
     flush(WorkEvent::kSent, pop_chain(connection).cookie);
+  PLNET_CHECK(connection.mapped.empty(), "the mappings of payload end with their chains");
   for (; !connection.receives.empty(); connection.receives.pop())
     flush(WorkEvent::kReceived, connection.receives.front());
   tell_reported();

@@ -18,6 +18,9 @@ Connection* Connections::take() {
   if (free_.empty()) return nullptr;
   Connection& connection = all_[free_.back()];
   free_.pop_back();
+  PLNET_CHECK(connection.state == Connection::State::kFree && connection.pair == nullptr &&
+                  connection.id == nullptr && !connection.linked(),
+              "a free connection has no queue pair");
   return &connection;
 }
 
@@ -36,8 +39,9 @@ Connection* Connections::find(std::uint32_t index, std::uint32_t generation_bits
 
 void Connections::give(Connection& connection) {
   const QueuePairId next{connection.name.index, connection.name.generation + 1};
+  PLNET_CHECK(connection.state != Connection::State::kFree, "a connection is given back once");
   PLNET_CHECK(connection.pair == nullptr && connection.id == nullptr,
-              "a connection goes without its queue pair");
+              "the queue pair of a connection is destroyed first");
   connection.name = next;
   connection.state = Connection::State::kFree;
   connection.active = false;

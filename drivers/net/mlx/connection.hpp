@@ -47,15 +47,24 @@ class PostedRing {
   // The number that the next one gets.
   [[nodiscard]] std::uint32_t next() const { return end_; }
   void push(const T& object) {
-    PLNET_DEBUG_CHECK(size() < slots_.size(), "more was posted than a queue pair takes");
+    PLNET_CHECK(size() < slots_.size(), "a ring has room for all requests of a queue pair");
     slots_[end_++ & mask_] = object;
   }
   // Whether the one with this number has not been popped.
   [[nodiscard]] bool has(std::uint32_t number) const { return number - begin_ < size(); }
   [[nodiscard]] std::uint32_t first() const { return begin_; }
-  [[nodiscard]] const T& front() const { return slots_[begin_ & mask_]; }
-  [[nodiscard]] const T& at(std::uint32_t number) const { return slots_[number & mask_]; }
-  void pop() { ++begin_; }
+  [[nodiscard]] const T& front() const {
+    PLNET_CHECK(!empty(), "the oldest request has not completed");
+    return slots_[begin_ & mask_];
+  }
+  [[nodiscard]] const T& at(std::uint32_t number) const {
+    PLNET_CHECK(has(number), "the request has not completed");
+    return slots_[number & mask_];
+  }
+  void pop() {
+    PLNET_CHECK(!empty(), "a request completes once");
+    ++begin_;
+  }
 
  private:
   std::vector<T> slots_;

@@ -118,6 +118,8 @@ std::uint32_t EventDesk::enter() {
 
 void EventDesk::leave(std::uint32_t inbox) {
   if (inbox == 0) return;
+  PLNET_CHECK(inbox <= kInboxesMax && desks_[inbox - 1].state.load() == State::kTaken,
+              "a user leaves once");
   desks_[inbox - 1].state.store(State::kLeft, std::memory_order_release);
   some_left_.store(true, std::memory_order_release);
 }

@@ -137,7 +137,10 @@ class EventDesk {
   [[nodiscard]] std::uint32_t enter();
   void leave(std::uint32_t inbox);
   // Called by the user of the inbox.
-  [[nodiscard]] EventInbox& inbox(std::uint32_t number) { return *desks_[number - 1].inbox; }
+  [[nodiscard]] EventInbox& inbox(std::uint32_t number) {
+    PLNET_CHECK(number > 0 && number <= kInboxesMax, "the user has entered");
+    return *desks_[number - 1].inbox;
+  }
 
   // One shard. Looks for events once an interval and returns their number.
   unsigned poll(Instant now);

@@ -62,6 +62,7 @@ void Device::on_request(const HandedRequest& request) {
 }
 
 Connection* Device::keep(const HandedRequest& request) {
+  PLNET_CHECK(request.id != nullptr, "a connect request has an identifier");
   Connection* const connection = connections_.take();
   if (connection == nullptr) {
     stats_.add(Id::kRequestsRefused);

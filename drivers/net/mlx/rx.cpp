@@ -8,6 +8,7 @@ namespace plnet::mlx {
 using o2iblnd::ReceiveRequest;
 
 std::size_t Rx::post(Connection& connection, std::span<const ReceiveRequest> burst) {
+  PLNET_CHECK(connection.pair != nullptr, "receives are posted on a queue pair");
   std::size_t posted = 0;
   while (posted < burst.size() && connection.receive_room > 0) {
     const std::size_t wanted =
@@ -22,6 +23,7 @@ std::size_t Rx::post(Connection& connection, std::span<const ReceiveRequest> bur
 }
 
 std::size_t Rx::post_some(Connection& connection, std::span<const ReceiveRequest> burst) {
+  PLNET_CHECK(!burst.empty() && burst.size() <= kAtATime, "the caller limits a list of receives");
   // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): those in use are filled
   std::array<ibv_recv_wr, kAtATime> requests;
   std::array<ibv_sge, kAtATime> pieces;

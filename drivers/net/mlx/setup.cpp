@@ -215,6 +215,7 @@ Connection* Device::find_or_count(QueuePairId name) {
 }
 
 Result<void> Device::create_pair(Connection& connection, const QueuePairSize& size) {
+  PLNET_CHECK(connection.id != nullptr, "a queue pair belongs to an identifier");
   if (connection.pair != nullptr) return std::unexpected(Errc::kExists);
   if (adapter_.is_gone()) return std::unexpected(Errc::kNetworkDown);
   const unsigned sends = std::min(size.send_requests, kSendRequestsMax);
@@ -267,6 +268,8 @@ Result<void> Device::make_completion_room(unsigned more) {
 }
 
 void Device::start_drain(Connection& connection) {
+  PLNET_CHECK(connection.state != State::kFree && connection.state != State::kDraining,
+              "a connection drains once");
   connection.state = State::kDraining;
   connection.drain_deadline = now_ + kDrainMax;
   connection.marker_is_back = connection.pair == nullptr;
@@ -293,6 +296,8 @@ void Device::destroy(Connection& connection) {
 void Device::release(Connection& connection) {
   destroy(connection);
   if (connection.completions > 0) stats_.subtract(Id::kOpen);
+  PLNET_CHECK(completions_promised_ >= connection.completions,
+              "the room of a queue pair was promised");
   completions_promised_ -= connection.completions;
   connections_.give(connection);
 }

@@ -8,6 +8,7 @@ using o2iblnd::WorkRequest;
 
 bool Tx::post(Connection& connection, std::span<const WorkRequest> chain) {
   PLNET_CHECK(!chain.empty() && chain.size() <= kChainMax, "a chain has 1 to 258 requests");
+  PLNET_CHECK(connection.pair != nullptr, "a chain is posted on a queue pair");
   if (chain.size() > connection.send_room) {
     stats_.add(MlxTable::Id::kChainsRefused);
     return false;
@@ -42,6 +43,8 @@ bool Tx::gather(std::span<const WorkRequest> chain) {
   mapped_count_ = 0;
   for (std::size_t k = 0; k < chain.size(); ++k) {
     const WorkRequest& request = chain[k];
+    PLNET_CHECK(request.piece_count <= o2iblnd::kGatherMax,
+                "a request has no more pieces than a queue pair gathers");
     for (unsigned i = 0; i < request.piece_count; ++i) {
       const Fragment& piece = request.pieces[i];
       const bool is_payload = i > 0 || request.kind == WorkKind::kWrite;
@@ -72,6 +75,8 @@ Result<std::uint32_t> Tx::local_key(const Fragment& payload) {
   const auto mapped = maps_.take(payload, MapCache::Use::kOwn);
   if (!mapped && mapped.error() == Errc::kNoSpace) return std::unexpected(Errc::kNoSpace);
   if (!mapped) return 0;
+  PLNET_CHECK(mapped_count_ < mapped_.size(),
+              "a chain has room for the mappings of all its pieces");
   mapped_[mapped_count_++] = mapped->slot;
   last_key_ = mapped->keys.local;
   return last_key_;

@@ -37,10 +37,13 @@ class CompletionRing {
  public:
   explicit CompletionRing(std::size_t capacity) : ring_(std::bit_ceil(capacity)) {}
   void push(const kfilnd::FabricCompletion& completion) {
-    PLNET_CHECK(size() < ring_.size(), "more completions than operations");
+    PLNET_CHECK(size() < ring_.size(), "all operations together have room to end");
     ring_[tail_++ & (ring_.size() - 1)] = completion;
   }
-  [[nodiscard]] kfilnd::FabricCompletion pop() { return ring_[head_++ & (ring_.size() - 1)]; }
+  [[nodiscard]] kfilnd::FabricCompletion pop() {
+    PLNET_CHECK(size() > 0, "the caller has counted the completions");
+    return ring_[head_++ & (ring_.size() - 1)];
+  }
   [[nodiscard]] std::size_t size() const { return tail_ - head_; }
 
  private:

@@ -113,6 +113,7 @@ Result<void> Emulation::send(const kfilnd::Target& to, std::span<const std::byte
     context_.stats.add(Id::kRefused);
     return std::unexpected(Errc::kAgain);
   }
+  PLNET_CHECK(owner_[operation.packet] == kNone, "a packet has the message of one operation");
   owner_[operation.packet] = *number;
   const std::span<std::byte> bytes = tx_.bytes(operation.packet);
   encode(PacketHeader{.kind = PacketKind::kMessage,
@@ -253,6 +254,7 @@ bool Emulation::put(std::uint32_t link_number, const Record& record) {
     dirty_.push_back(link_number);
   }
   const std::uint32_t packet = link.open;
+  PLNET_CHECK(records_[packet] < kRecordsMax, "a full packet is closed");
   std::byte* const at = tx_.bytes(packet).data() + PacketHeader::kBytes;
   encode(record, at + records_[packet] * Record::kBytes);
   const std::size_t full = std::min<std::size_t>(
@@ -265,6 +267,7 @@ void Emulation::close_packet(std::uint32_t link_number) {
   Link& link = links_.at(link_number);
   const std::uint32_t packet = link.open;
   if (packet == kNone) return;
+  PLNET_CHECK(records_[packet] > 0, "a packet is opened for a record");
   link.open = kNone;
   encode(PacketHeader{.kind = PacketKind::kRecords,
                       .to_context = link.process.context,
@@ -302,6 +305,7 @@ void Emulation::expire() {
       finish(i, std::unexpected(Errc::kTimedOut));
     } else if (operation.state == State::kPaused && context_.now >= operation.due &&
                !tx_.busy(operation.packet)) {
+      PLNET_CHECK(paused_ > 0, "paused operations are counted");
       --paused_;
       operation.state = State::kMessage;
       tx_.post(operation.packet, operation.link, operation.length);

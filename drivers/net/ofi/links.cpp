@@ -41,6 +41,7 @@ Result<std::uint32_t> Links::add(const Process& process) {
   const std::uint32_t number = free_.back();
   free_.pop_back();
   Link& link = links_[number];
+  PLNET_CHECK(!link.in_use, "a free link is not in use");
   link = {.process = process,
           .address = made,
           .epoch = link.epoch,
@@ -131,7 +132,7 @@ void Links::enlist(std::uint32_t number) {
 
 void Links::delist(std::uint32_t number) {
   Link& link = links_[number];
-  PLNET_CHECK(link.stranger, "strangers are listed");
+  PLNET_CHECK(link.stranger && strangers_ > 0, "strangers are listed");
   link.stranger = false;
   (link.older == kNone ? oldest_ : links_[link.older].newer) = link.newer;
   (link.newer == kNone ? newest_ : links_[link.newer].older) = link.older;
@@ -182,6 +183,7 @@ void Links::forget(kfilnd::PeerAddress address) {
 
 bool Links::drop(std::uint32_t number) {
   Link& link = links_[number];
+  PLNET_CHECK(link.in_use, "a link is dropped once");
   if (link.first != kNone || link.open != kNone || link.in_provider + link.users > 0) return false;
   if (link.stranger) delist(number);
   remove(link.address);

@@ -82,7 +82,10 @@ class Links {
   void take_back(std::uint32_t link, std::uint32_t epoch) {
     if (links_[link].epoch == epoch) --links_[link].in_provider;
   }
-  [[nodiscard]] Link& at(std::uint32_t link) { return links_[link]; }
+  [[nodiscard]] Link& at(std::uint32_t link) {
+    PLNET_CHECK(link < links_.size(), "a link of this directory");
+    return links_[link];
+  }
 
  private:
   [[nodiscard]] Result<std::uint32_t> add(const Process& process);

@@ -38,7 +38,7 @@ bool Memory::add(fid_domain* domain, const fi_info& info) {
 }
 
 const Region* Memory::add(fid_domain* domain, const fi_info& info, std::span<std::byte> bytes) {
-  PLNET_CHECK(own_count_ < kOwnMax, "room for what the endpoint registers");
+  PLNET_CHECK(own_count_ < kOwnMax, "an endpoint registers no more memory of its own");
   Region& region = own_[own_count_];
   if (!open(domain, info, bytes, kArenasMax + 1 + own_count_, region)) return nullptr;
   ++own_count_;
@@ -81,7 +81,7 @@ void Memory::gather(const lnet::Payload& from, std::byte* to) const {
 
 void Memory::scatter(const std::byte* from, const lnet::Payload& to, std::uint32_t length) const {
   lnet::Payload sink = to;
-  PLNET_CHECK(length <= sink.length, "no more than was made room for");
+  PLNET_CHECK(length <= sink.length, "the bytes fit into the payload");
   sink.length = length;
   lnet::for_each_piece(sink, [&](const Fragment& piece) {
     std::memcpy(arenas_.bytes(piece).data(), from, piece.length);
@@ -97,11 +97,13 @@ std::uint32_t Memory::take_block() {
 }
 
 void Memory::give_block(std::uint32_t block) {
-  PLNET_CHECK(free_.size() < free_.capacity(), "more blocks come back than were lent");
+  PLNET_CHECK(free_.size() < free_.capacity() && block < free_.capacity(),
+              "a block comes back once");
   free_.push_back(block);
 }
 
 Place Memory::block(std::uint32_t block) const {
+  PLNET_CHECK(block < free_.capacity() && own_[0].base != nullptr, "a block of registered memory");
   return {own_[0].base + std::size_t{block} * block_bytes_, own_.data()};
 }
 

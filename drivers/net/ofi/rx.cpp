@@ -35,6 +35,7 @@ void Receiver::attach(Port& port, const Region& region) {
 }
 
 void Receiver::lay_out() {
+  PLNET_CHECK(port_ != nullptr && region_ != nullptr, "the receiver is attached");
   while (!idle_.empty()) {
     const std::uint32_t slot = idle_.back();
     if (fi_recv(port_->endpoint, slots_.data() + slot * slot_bytes_, slot_bytes_,
@@ -60,7 +61,9 @@ bool Receiver::take_message(std::span<const std::byte> message) {
   if (buffers() == 0 || context_.shut_down) return false;
   Buffer& buffer = buffers_[head_ & (buffers_.size() - 1)];
   const std::uint32_t longest = context_.config.limits.message_bytes_max;
-  PLNET_CHECK(buffer.memory.length - buffer.used >= longest, "what has less room is not kept");
+  PLNET_CHECK(message.size() <= longest, "the caller has checked the length of the message");
+  PLNET_CHECK(buffer.memory.length - buffer.used >= longest,
+              "a buffer without room for the longest message is unlinked");
   const std::span<std::byte> room = memory_.bytes(buffer.memory).subspan(buffer.used);
   std::memcpy(room.data(), message.data(), message.size());
   const std::uint32_t offset = buffer.used;

@@ -51,6 +51,7 @@ class TaggedBuffers {
     if (free_.empty()) return kNone;
     const std::uint32_t entry = free_.back();
     free_.pop_back();
+    PLNET_CHECK(entries_[entry].state == TaggedBuffer::State::kFree, "a free buffer is not open");
     std::uint32_t& head = buckets_[bucket(tag)];
     entries_[entry] = {.state = TaggedBuffer::State::kOpen,
                        .tag = tag,
@@ -61,6 +62,7 @@ class TaggedBuffers {
   }
   void give(std::uint32_t entry) {
     TaggedBuffer& gone = entries_[entry];
+    PLNET_CHECK(gone.state != TaggedBuffer::State::kFree, "a buffer ends once");
     std::uint32_t* at = &buckets_[bucket(gone.tag)];
     while (*at != entry)
       at = &entries_[*at].next;

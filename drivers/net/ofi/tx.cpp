@@ -38,11 +38,13 @@ std::uint32_t Transmitter::take() {
   if (free_.empty()) return kNone;
   const std::uint32_t packet = free_.back();
   free_.pop_back();
+  PLNET_CHECK(packets_[packet].released && !busy(packet), "a free packet is not under way");
   packets_[packet] = {.released = false};
   return packet;
 }
 
 std::span<std::byte> Transmitter::bytes(std::uint32_t packet) {
+  PLNET_CHECK(packet < packets_.size(), "a packet of this endpoint");
   return std::span(memory_).subspan(packet * packet_bytes_, packet_bytes_);
 }
 
@@ -54,6 +56,7 @@ void Transmitter::post(std::uint32_t number, std::uint32_t link_number, std::siz
   Packet& packet = packets_[number];
   Link& link = links_.at(link_number);
   PLNET_CHECK(!packet.queued && !packet.in_provider, "a packet is under way once");
+  PLNET_CHECK(!packet.released && length <= packet_bytes_, "the caller has taken and filled it");
   packet.link = link_number;
   packet.length = static_cast<std::uint32_t>(length);
   packet.posted = context_.now;
@@ -98,7 +101,7 @@ bool Transmitter::offer(std::uint32_t number) {
 
 void Transmitter::release(std::uint32_t number) {
   Packet& packet = packets_[number];
-  PLNET_CHECK(!packet.released, "released twice");
+  PLNET_CHECK(!packet.released, "a packet is released once");
   packet.released = true;
   if (!packet.queued && !packet.in_provider) give(number);
 }
@@ -110,6 +113,8 @@ void Transmitter::give(std::uint32_t number) {
 
 void Transmitter::read(const ReadRequest& request) {
   PLNET_CHECK(!free_reads_.empty(), "one read for each operation and each tagged buffer");
+  PLNET_CHECK(request.length > 0 && request.into.region != nullptr,
+              "bytes are read into registered memory");
   const std::uint32_t number = free_reads_.back();
   free_reads_.pop_back();
   ++reads_in_use_;
