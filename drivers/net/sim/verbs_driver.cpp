@@ -125,7 +125,8 @@ std::size_t SimVerbsDriver::post_receives(QueuePairId id, std::span<const Receiv
     }
     return burst.size();
   }
-  PLNET_CHECK(pair->receives.size() <= pair->size.receive_requests, "a queue pair has no more receives than it was made for");
+  PLNET_CHECK(pair->receives.size() <= pair->size.receive_requests,
+              "a queue pair has no more receives than it was made for");
   const std::size_t room = pair->size.receive_requests - pair->receives.size();
   const std::size_t count = std::min(room, burst.size());
   for (const ReceiveRequest& request : burst.first(count)) {
