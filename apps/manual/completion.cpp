@@ -54,7 +54,7 @@ void add_options(Tables& tables, const std::string& words, const std::vector<Opt
     place.options.push_back({name, option.help});
     if (option.value.empty() || option.value_optional) continue;
     const std::string kind = kind_of(option.value, option.choices);
-    tables.values[words + "|" + name] = kind;
+    tables.values[fmt::format("{}|{}", words, name)] = kind;
     if (option.letter != 0) tables.values[fmt::format("{}|-{}", words, option.letter)] = kind;
   }
   const auto is_help = [](const Follower& each) { return each.word == "--help"; };
@@ -146,6 +146,7 @@ std::string value_function(const Tables& tables, const std::string& function) {
 
 std::string words_of(const std::vector<Follower>& followers) {
   std::vector<std::string> words;
+  words.reserve(followers.size());
   for (const Follower& each : followers)
     words.push_back(quoted(each.word));
   return fmt::format("{}", fmt::join(words, " "));

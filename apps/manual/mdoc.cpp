@@ -76,7 +76,7 @@ std::string escape(std::string_view text) {
 
 // An argument of a macro: no macro itself, and one word for mdoc.
 std::string argument(std::string_view text) {
-  std::string escaped = escape(text);
+  const std::string escaped = escape(text);
   std::string quoted;
   for (const char letter : escaped)
     quoted += letter == '"' ? std::string("\\(dq") : std::string(1, letter);

@@ -59,7 +59,9 @@ struct Scale {
     if (y_low > 0) {
       // Each decade; few decades also have lines at 2 and 5.
       const bool few = y_high / y_low < 1e3;
-      for (double decade = y_low; decade <= y_high * 1.001; decade *= 10) {
+      const auto decades = std::lround(std::floor(std::log10(y_high * 1.001 / y_low)));
+      for (long power = 0; power <= decades; ++power) {
+        const double decade = y_low * std::pow(10.0, power);
         for (const double factor : {1.0, 2.0, 5.0}) {
           if ((factor == 1 || few) && decade * factor <= y_high * 1.001)
             values.push_back(decade * factor);
