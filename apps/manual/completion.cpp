@@ -133,6 +133,23 @@ std::string walk(const Tables& tables, std::string_view all_words, std::string_v
   return text + "        esac\n    done\n";
 }
 
+// The text around the table of places, the same for both shells, except that each takes the value
+// of --option=value in its own way.
+std::string before_places(std::string_view take_value, std::string_view function) {
+  return fmt::format(
+      "    if [[ -z $before && $last == --*=* ]]; then before=${{last%%=*}}; {}; fi\n"
+      "    if [[ -n $before ]]; then\n"
+      "        {}_value \"$command|$before\"\n"
+      "    else\n"
+      "        case \"$command\" in\n",
+      take_value, function);
+}
+constexpr std::string_view kBehindPlaces =
+    "        esac\n"
+    "        if [[ $last == -* || ( $kind == none && ${#list[@]} -eq 0 ) ]]; then "
+    "kind=none list=(\"${options[@]}\"); fi\n"
+    "    fi\n";
+
 // Sets `kind`: what an option takes; empty for a flag.
 std::string value_function(const Tables& tables, const std::string& function) {
   std::string text = function + "_value() {\n    case \"$1\" in\n";
@@ -168,22 +185,13 @@ std::string bash_of(const ProgramPage& page) {
       "    last=${{typed[${{#typed[@]}}-1]}}\n",
       function);
   text += walk(tables, "\"${typed[@]:1:${#typed[@]}-2}\"", function);
-  text += fmt::format(
-      "    if [[ -z $before && $last == --*=* ]]; then before=${{last%%=*}} last=${{last#*=}}; fi\n"
-      "    if [[ -n $before ]]; then\n"
-      "        {}_value \"$command|$before\"\n"
-      "    else\n"
-      "        case \"$command\" in\n",
-      function);
+  text += before_places("last=${last#*=}", function);
   for (const auto& [words, place] : tables.places) {
     text += fmt::format("            {}) kind={} list=({}) options=({}) ;;\n", quoted(words),
                         quoted(place.argument), words_of(place.words), words_of(place.options));
   }
+  text += kBehindPlaces;
   text +=
-      "        esac\n"
-      "        if [[ $last == -* || ( $kind == none && ${#list[@]} -eq 0 ) ]]; then "
-      "kind=none list=(\"${options[@]}\"); fi\n"
-      "    fi\n"
       "    COMPREPLY=()\n"
       "    case \"$kind\" in\n"
       "        file) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "
@@ -232,13 +240,7 @@ std::string zsh_of(const ProgramPage& page) {
       "    local -a where list options live\n",
       function);
   text += walk(tables, "\"${(@)words[2,CURRENT-1]}\"", function);
-  text += fmt::format(
-      "    if [[ -z $before && $last == --*=* ]]; then before=${{last%%=*}}; compset -P '*='; fi\n"
-      "    if [[ -n $before ]]; then\n"
-      "        {}_value \"$command|$before\"\n"
-      "    else\n"
-      "        case \"$command\" in\n",
-      function);
+  text += before_places("compset -P '*='", function);
   for (const auto& [words, place] : tables.places) {
     text += fmt::format(
         "            {})\n"
@@ -247,11 +249,8 @@ std::string zsh_of(const ProgramPage& page) {
         "                options=({}) ;;\n",
         quoted(words), quoted(place.argument), described(place.words), described(place.options));
   }
+  text += kBehindPlaces;
   text +=
-      "        esac\n"
-      "        if [[ $last == -* || ( $kind == none && ${#list} -eq 0 ) ]]; then "
-      "kind=none list=(\"${options[@]}\"); fi\n"
-      "    fi\n"
       "    (( ${#list} )) && _describe -t words 'command or option' list\n"
       "    case \"$kind\" in\n"
       "        file) _files ;;\n"
