@@ -58,7 +58,7 @@ struct PollerUse {
 [[nodiscard]] std::vector<PollerUse> use_between(const PollerTimes& before,
                                                  const PollerTimes& after);
 
-// "10.0.0.1@tcp (client): duty 43 % (CPUs 1: 43 %), 2380 cycles per RPC"
+// "10.0.0.1@tcp (client): duty 43 %, 2380 cycles per RPC"
 [[nodiscard]] std::string text_of(const PollerUse& use);
 
 }  // namespace plnet::run
