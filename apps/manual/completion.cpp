@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "apps/manual/program_page.hpp"
+#include "lib/base/joined.hpp"
 
 namespace plnet::manual {
 namespace {
@@ -42,7 +43,7 @@ std::string kind_of(Values values) {
 }
 
 std::string kind_of(std::string_view value_name, const std::vector<std::string>& choices) {
-  if (!choices.empty()) return fmt::format("words:{}", fmt::join(choices, " "));
+  if (!choices.empty()) return "words:" + joined(choices, " ");
   return kind_of(values_of(value_name));
 }
 
@@ -157,7 +158,7 @@ std::string value_function(const Tables& tables, const std::string& function) {
   for (const auto& [option, kind] : tables.values)
     by_kind[kind].push_back(quoted(option));
   for (const auto& [kind, options] : by_kind)
-    text += fmt::format("        {}) kind={} ;;\n", fmt::join(options, "|"), quoted(kind));
+    text += fmt::format("        {}) kind={} ;;\n", joined(options, "|"), quoted(kind));
   return text + "        *) kind=\"\" ;;\n    esac\n}\n";
 }
 
@@ -166,7 +167,7 @@ std::string words_of(const std::vector<Follower>& followers) {
   words.reserve(followers.size());
   for (const Follower& each : followers)
     words.push_back(quoted(each.word));
-  return fmt::format("{}", fmt::join(words, " "));
+  return joined(words, " ");
 }
 
 std::string bash_of(const ProgramPage& page) {
@@ -225,7 +226,7 @@ std::string described(const std::vector<Follower>& followers) {
       word += letter == ':' ? std::string("\\:") : std::string(1, letter);
     words.push_back(quoted(word + ":" + each.help));
   }
-  return fmt::format("{}", fmt::join(words, " "));
+  return joined(words, " ");
 }
 
 std::string zsh_of(const ProgramPage& page) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/manual/program_page.hpp"
+#include "lib/base/joined.hpp"
 
 namespace plnet::manual {
 namespace {
@@ -142,7 +143,7 @@ std::string with_choices(const Option& option) {
   const bool has =
       option.choices.empty() || option.help.find(option.choices[0]) != option.help.npos;
   return has ? option.help
-             : fmt::format("{}; one of: {}", option.help, fmt::join(option.choices, ", "));
+             : fmt::format("{}; one of: {}", option.help, joined(option.choices, ", "));
 }
 
 std::string option_list(const std::vector<Option>& options, bool compact) {

@@ -90,10 +90,11 @@ Outcome<NodeLine> NodeFlags::read() const {
   if (auto read = read_words(line); !read) return std::unexpected(std::move(read.error()));
   if (auto read = read_socket(line); !read) return std::unexpected(std::move(read.error()));
   if (!config_.empty() || !options_.empty()) {
-    line.node.reread =
-        [files = NodeLine{.files = line.files, .idle = line.idle, .log_level = line.log_level}] {
-          return read_settings_of(files);
-        };
+    NodeLine words;
+    words.files = line.files;
+    words.idle = line.idle;
+    words.log_level = line.log_level;
+    line.node.reread = [words = std::move(words)] { return read_settings_of(words); };
   }
   return line;
 }
