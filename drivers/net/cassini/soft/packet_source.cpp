@@ -262,6 +262,8 @@ void PacketPort::settle(Connection& connection) {
     if (connection.to_send > 0) --connection.to_send;
     if (out.all_sent && out.waiting == 0) end_message(connection, number, out.outcome);
   }
+  // No packet waits for its next attempt any more: later messages do not wait for it either.
+  if (connection.to_send == connection.count) connection.hold_until_ns = 0;
 }
 
 void PacketPort::end_message(Connection& connection, std::uint16_t number, const Outcome& outcome) {

@@ -182,6 +182,20 @@ TEST(SoftPacketLife, LostAnswersAreAskedForThoughALaterRequestIsTurnedAway) {
     EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
 }
 
+// A packet waits for its third attempt as the response to an earlier one arrives.
+TEST(SoftPacketLife, ALateResponseEndsTheWaitForTheNextAttempt) {
+  Rig rig;
+  append_lasting(*rig.b, 100);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  while (rig.one.port.retry_handler().count(RetryCounters::Id::kTimeouts) < 2)
+    rig.one.port.step(Host::now_ns += 2000);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
+  rig.run(10);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
+  for (unsigned i = 1; i <= 2; ++i)
+    EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+}
+
 // Under another address the target would treat it as a message of another sender.
 TEST(SoftPacketLife, NothingIsRepeatedAfterAnAddressChange) {
   Rig rig({}, quick());
