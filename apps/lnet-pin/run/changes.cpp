@@ -28,6 +28,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr mode_t kPrivate = 0600;
 constexpr std::size_t kSettingMax = 65536;
+constexpr unsigned kRemovalsMax = 100;  // of one folder
 // A record may be damaged or foreign: only files below these are ever written.
 constexpr std::array<std::string_view, 4> kMayChange{
     "/proc/irq/", "/sys/devices/system/cpu/", "/sys/devices/system/node/", "/sys/kernel/mm/"};
@@ -71,6 +72,17 @@ std::string chosen(const std::string& text) {
   const auto close = text.find(']', open);
   if (open == std::string::npos || close == std::string::npos) return text;
   return text.substr(open + 1, close - open - 1);
+}
+
+// Nodes of a killed sweep end beside this process and remove their own files.
+std::error_code remove_folder(const std::string& path) {
+  std::error_code error;
+  for (unsigned i = 0; i < kRemovalsMax; ++i) {
+    fs::remove_all(path, error);
+    if (error != std::errc::no_such_file_or_directory && error != std::errc::directory_not_empty)
+      break;
+  }
+  return error;
 }
 
 // The kernel reserves as many huge pages as it can, and does not report a smaller number. A larger
@@ -234,7 +246,7 @@ std::string Changes::undo(const Entry& entry) const {
       return done ? "" : done.error().what;
     }
     case Kind::kFolder:
-      fs::remove_all(entry.name, error);
+      error = remove_folder(entry.name);
       return error ? fmt::format("cannot remove {}: {}", entry.name, error.message()) : "";
   }
   return "";
