@@ -4,6 +4,7 @@ import pathlib
 import re
 import shutil
 
+import metric_names
 from routed_hosts import routed_hosts, start
 from site_under_test import Skip, eventually
 from tcp_nodes import works
@@ -65,9 +66,9 @@ def case_alert_rules_are_about_series_that_nodes_have(site):
     with routed_hosts(site) as hosts:
         nodes = start(hosts, "r0"), start(hosts, "client")
         eventually("the route is known", lambda: "plnet_route_up{" in works(nodes[1], "metrics", "show"))
-        known = set(re.findall(r"^(plnet_\w+)[{ ]", "".join(works(node, "metrics", "show") for node in nodes), re.M))
-        used = set(re.findall(r"(?<!:)\bplnet_\w+\b(?!:)", text)) - set(re.findall(r":(plnet_\w+):", text))
-        assert used and used <= known, used - known
+        known = metric_names.served(*(works(node, "metrics", "show") for node in nodes))
+        odd = metric_names.unknown(text, known, metric_names.recorded(text))
+        assert known and not odd, odd
         # The commands are some that the node answers.
         for look in set(re.findall(r"lnetctl ([a-z -]+(?:-v 1)?)", text)):
             works(nodes[0], *look.split())
