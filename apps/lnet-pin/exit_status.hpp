@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the commands of lnet-pin end.
+// The exit status of the commands of lnet-pin.
 #pragma once
 
 #include <cstdio>

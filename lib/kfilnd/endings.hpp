@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How transactions that we have begun end: the actions of transitions.hpp behind the first ones.
+// The ends of transactions that this node began: the later actions of transitions.hpp.
 // lustre-release lnet/klnds/kfilnd/kfilnd_tn.c: kfilnd_tn_state_imm_send() and its neighbours.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the payload of a received message lies while the message waits: in the receive buffer in
-// which it arrived, or in a copy, so that the NIC gets the buffer back.
+// The store for payloads of received messages that wait: the receive buffer in which the message
+// arrived, or a copy, so that the NIC gets the buffer back.
 #pragma once
 
 #include <cstddef>

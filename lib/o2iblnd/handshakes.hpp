@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How connections begin: attempts of ours, requests of peers, races between the two, rejections and
-// what follows from them. lustre-release v2_17_0 lnet/klnds/o2iblnd/o2iblnd_cb.c:
+// Connection setup: attempts of this node, requests of peers, races between the two, rejections and
+// their retries. lustre-release v2_17_0 lnet/klnds/o2iblnd/o2iblnd_cb.c:
 // kiblnd_launch_tx(), kiblnd_passive_connect(), kiblnd_connreq_done(), kiblnd_rejected(),
 // kiblnd_peer_connect_failed(), kiblnd_reconnect_peer().
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How two nodes agree on a connection: what a request is answered with, what an answer is worth,
-// and what to do about a rejection. Pure. lustre-release v2_17_0
+// The negotiation of a connection: the answer to a request, the check of an answer, and the retry
+// after a rejection. Without state. lustre-release v2_17_0
 // lnet/klnds/o2iblnd/o2iblnd_cb.c: kiblnd_passive_connect(), kiblnd_check_connreply(),
 // kiblnd_rejected(), kiblnd_check_reconnect().
 #pragma once
@@ -26,7 +26,7 @@ struct Identity {
   bool ready = true;  // the interface takes connections already, or still
 };
 
-// A request, or why not. `out` is the request as far as it was understood.
+// Accepts a request or gives the reason to reject it. `out` is the part that was understood.
 [[nodiscard]] std::expected<void, RejectReason> judge_request(std::span<const std::byte> data,
                                                               std::uint16_t source_port,
                                                               const Identity& self,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Everything about o2ib networks that a site can set, under the names of the kernel's module
-// parameters, with the defaults of 2.17; and what follows from them.
+// parameters, with the defaults of 2.17; and values derived from them.
 // Checked against lustre-release v2_17_0 lnet/klnds/o2iblnd/o2iblnd_modparams.c, o2iblnd.h.
 #pragma once
 
@@ -69,12 +69,12 @@ struct TunableInfo {
 [[nodiscard]] Result<void> set_tunable(Tunables& tunables, std::string_view name,
                                        std::int64_t value);
 
-// Whether it may change while there are connections: those that the kernel's module lets root write
-// (0644 in o2iblnd_modparams.c), and how memory is mapped. Retry counts are those of connections
-// made afterwards.
+// True if the tunable may change while connections exist: the kernel's module lets root write it
+// (0644 in o2iblnd_modparams.c), or it selects the mapping of memory. A new retry count applies to
+// later connections.
 [[nodiscard]] bool changes_live(std::string_view name);
 
-// How the kernel bounds them. o2iblnd_modparams.c: kiblnd_tunables_setup().
+// The kernel's bounds. o2iblnd_modparams.c: kiblnd_tunables_setup().
 inline constexpr unsigned kPeerCreditsMin = 8;
 inline constexpr unsigned kPeerCreditsMax = 255;
 inline constexpr unsigned kQueueDepthV1 = 8;
@@ -113,7 +113,7 @@ inline constexpr Duration kResolveTimeout = std::chrono::seconds(5);  // of an a
 [[nodiscard]] constexpr Duration connect_timeout(Duration lnd_timeout) {
   return lnd_timeout / 4 > kResolveTimeout ? lnd_timeout / 4 : kResolveTimeout;
 }
-// How long a message waits for a connection.
+// The longest wait of a message for a connection.
 [[nodiscard]] constexpr Duration waiting_timeout(Duration lnd_timeout) {
   return connect_timeout(lnd_timeout) + 2 * kResolveTimeout;
 }

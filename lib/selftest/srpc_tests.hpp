@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kConcurrencyMax = 1024;  // nodes refuse more
 
 enum class BulkOperation : std::uint32_t { kRead = 1, kWrite = 2 };
 
-// How bulk data is filled and checked (data_pattern.hpp). The wire calls these flags.
+// The pattern of bulk data and its check (data_pattern.hpp). The wire calls these flags.
 enum class Check : std::uint32_t {
   kNone = 1,
   kSimple = 2,

@@ -106,7 +106,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
   lnet::RxDecision decision;
   Instant rx_progress{};
   Instant rx_paused{};  // the last check that found reading paused: unread bytes are not late
-  // Where the measurement of an incoming payload's rate began.
+  // The start of the measurement of an incoming payload's rate.
   struct Pace {
     std::uint32_t generation = 0;  // of its message
     std::uint64_t read = 0;

@@ -52,7 +52,7 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts, const RecordCounts& recor
   setup.coordinator.exchanges = exchanges(peers, parts.machine.arenas().arena(0).size);
   auto& limits = setup.shard_limits;
   limits.peer_ports = setup.coordinator.peers.peer_nis;
-  // Where a network has several NIs, each of them may meet each peer.
+  // If a network has several NIs, each of them may meet each peer.
   limits.extra_links = 3 * limits.peer_ports;
   limits.messages = records.messages;
   limits.receives = records.receives;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How nodes in network namespaces of one host get their NICs, by network type.
+// The NICs of nodes in network namespaces of one host, by network type.
 #pragma once
 
 #include <cstddef>

@@ -70,7 +70,7 @@ std::string name_of_all(const std::vector<Mishap>& mishaps) {
   return name;
 }
 
-// How often routes were checked for being up again, and for being down.
+// The number of times that routes were checked for being up again, and for being down.
 struct Held {
   std::uint64_t up = 0;
   std::uint64_t down = 0;

@@ -35,7 +35,7 @@ class MishapTally {
   void add(Mishap one, Mishap other) { ++pair_of(one, other); }
 
   [[nodiscard]] std::uint64_t seen(Mishap one) const { return seen_[at(one)]; }
-  // How often one of them began while the other lasted.
+  // The number of times that one of them began while the other lasted.
   [[nodiscard]] std::uint64_t together(Mishap one, Mishap other) const {
     return together_[std::min(at(one), at(other))][std::max(at(one), at(other))];
   }

@@ -36,7 +36,8 @@ class RouteWatch {
   [[nodiscard]] Duration patience() const { return patience_ + kLooksApart; }
   // The longest time so far until a route was right.
   [[nodiscard]] Duration longest(RouteTruth truth) const { return longest_[at(truth)]; }
-  // How often this correct state lasted longer than its bound. For kUp, after another state.
+  // The number of times that this correct state lasted longer than its bound. For kUp, after
+  // another state.
   [[nodiscard]] std::uint64_t outlasted(RouteTruth truth) const { return outlasted_[at(truth)]; }
 
  private:

@@ -69,7 +69,7 @@ struct Transmit {
   std::uintptr_t lnd_state = 0;
 };
 
-// How a Transmit ended.
+// The end of a Transmit.
 struct Completion {
   Transmit* transmit = nullptr;
   Result<void> status{};        // for the sender's event

@@ -55,7 +55,7 @@ class NodePing final : public EventHandler {
   void on_event(const Event& event) override;
 
  private:
-  // How often lost connections are looked for while pings wait.
+  // The interval of the search for lost connections while pings wait.
   static constexpr Duration kLookInterval = std::chrono::milliseconds(100);
 
   void send(PingRequest& request, std::uint32_t bytes);

@@ -15,8 +15,8 @@ class MatchSearch {
  public:
   explicit MatchSearch(ShardCore& core) : core_(core) {}
 
-  // Where the message arrived. Returns its decision; kPark: another shard is asked, and
-  // Receiver::on_match_answer() follows. `header`: the offered one, or the record's own.
+  // On the shard where the message arrived. Returns its decision; kPark: another shard is asked,
+  // and Receiver::on_match_answer() follows. `header`: the offered one, or the record's own.
   [[nodiscard]] RxDecision find(Receive& receive, const MessageHeader& header);
   // The search is over. kPark: the message waits on a lazy portal.
   [[nodiscard]] RxDecision decide(Receive& receive);

@@ -19,7 +19,7 @@ constexpr lnet::NetId kLoopbackNet = lnet::make_net(lnet::NetType::kLoopback);
 std::vector<lnet::NiConfig> nis_of(const NetItem& item) {
   std::vector<lnet::NiConfig> nis = item.net.nis;
   for (lnet::NiConfig& ni : nis) {
-    // Where NIDs are not IP addresses, the driver finds the NID by the interface; the NID of an
+    // If NIDs are not IP addresses, the driver finds the NID by the interface; the NID of an
     // export only repeats it.
     if (ni.nid && !ni.interfaces.empty() && !lnet::is_internet(ni.nid->net())) ni.nid.reset();
     if (ni.cpts.empty()) ni.cpts = item.cpts;

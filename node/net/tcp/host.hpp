@@ -138,7 +138,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
 
 // The address of an NI in the form that sockets take, with port 0.
 [[nodiscard]] socklnd::SocketAddress socket_address(const lnet::Nid& nid);
-// Where an NI of this NID accepts connections; empty: nowhere.
+// The addresses at which an NI of this NID accepts connections.
 [[nodiscard]] std::vector<socklnd::SocketAddress> listen_addresses(const TcpOptions& options,
                                                                    const lnet::Nid& nid);
 

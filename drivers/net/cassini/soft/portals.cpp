@@ -26,7 +26,7 @@ EventType event_of(Operation operation) {
   return EventType::kGet;
 }
 
-// Where in the entry a message begins, and how much room there is.
+// The offset in the entry at which a message begins, and the room from there on.
 struct Room {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
@@ -304,7 +304,7 @@ void Portals::target_event(const Message& message, const Delivery& delivery, Eve
   tables_.write(*eq, event, 64);
 }
 
-// Where hardware names itself as the reader (get_issued), this NIC leaves the GET to the process:
+// Hardware names itself as the reader (get_issued); this NIC leaves the GET to the process:
 // the driver can switch the engine off on hardware, too. The initiator is an address here.
 void Portals::rendezvous_event(const PortalTable& portal, unsigned number,
                                const Rendezvous& rendezvous) {

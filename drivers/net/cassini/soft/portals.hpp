@@ -34,7 +34,7 @@ class Portals {
            (buffer_id == kEveryBuffer ||
             (delivery.buffer_id == buffer_id && delivery.outcome.list == list));
   }
-  // Where the messages lie that came without an entry of the priority list, the oldest first.
+  // Visits the messages that matched no entry of the priority list, the oldest first.
   template <class Tell>
   void for_each_header(unsigned portal, Tell tell) {
     const EntryList& headers = tables_.portals[portal].list(ListKind::kUnexpected);
