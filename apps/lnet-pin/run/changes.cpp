@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -19,6 +20,8 @@
 #include "apps/lnet-pin/run/child.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/runtime/files/text_file.hpp"
+#include "lib/runtime/host/cpu_claims.hpp"
+#include "lib/runtime/host/start_turn.hpp"
 
 namespace plnet::pin {
 namespace {
@@ -29,6 +32,7 @@ using Json = nlohmann::ordered_json;
 constexpr mode_t kPrivate = 0600;
 constexpr std::size_t kSettingMax = 65536;
 constexpr unsigned kRemovalsMax = 100;  // of one folder
+constexpr Duration kTurnPatience = std::chrono::seconds(20);
 // A record may be damaged or foreign: only files below these are ever written.
 constexpr std::array<std::string_view, 4> kMayChange{
     "/proc/irq/", "/sys/devices/system/cpu/", "/sys/devices/system/node/", "/sys/kernel/mm/"};
@@ -108,9 +112,16 @@ Outcome<void> append(const std::string& path, const std::string& line) {
   return {};
 }
 
+bool is_pool_of_machine(const std::string& path) {
+  return path.starts_with("/sys/") && path.ends_with("/nr_hugepages");
+}
+
 }  // namespace
 
 Outcome<void> write_setting(const std::string& path, std::string_view text) {
+  // A node that starts counts the free huge pages and then takes them: no page may go in between.
+  std::optional<runtime::StartTurn> turn;
+  if (is_pool_of_machine(path)) turn.emplace(runtime::usual_claim_directory(), kTurnPatience);
   const runtime::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_TRUNC));
   if (file.get() < 0) return std::unexpected(errno_error(errno, "cannot write " + path));
   if (::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};

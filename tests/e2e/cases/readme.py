@@ -6,8 +6,11 @@ import re
 from site_under_test import needs_root
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# A folder for control sockets and CPU claims of its own, so that other nodes of this machine are not met.
-APART = 'set -e; mkdir -p /run/plnet; mount -t tmpfs none /run/plnet; trap "kill %1 2>/dev/null || true" EXIT; '
+# A folder for control sockets and CPU claims of its own, so that other nodes of this machine are not met. The start still waits for
+# its turn, since hugepages belong to all of them.
+TURN = "/run/plnet/plnet-start.0.lock"
+APART = (f'set -e; mkdir -p /run/plnet; umask 077; exec 9<>{TURN}; mount -t tmpfs -o mode=755 none /run/plnet; touch {TURN}; '
+         f'mount --no-canonicalize --bind /proc/self/fd/9 {TURN}; exec 9<&-; umask 022; trap "kill %1 2>/dev/null || true" EXIT; ')
 
 
 def first_steps():
