@@ -101,6 +101,30 @@ TEST(RoutedSite, ABadDayOfAThousandNodesIsSurvived) {
   EXPECT_GT(report.wire.relayed, report.operations.begun) << "requests, and answers to most";
 }
 
+// All clients connect in the same microseconds, again and again. With fewer places for strangers or
+// in the backlog, most of these connections fail, and routes of clients stay down for too long:
+// that violates the rules of the site.
+void call_router_after_restart(unsigned clients) {
+  SiteConfig site = site_of("routed-crowd");
+  site.nodes -= site.groups[0].nodes - clients;
+  site.groups[0].nodes = clients;
+  const SiteReport report = run_site(site);
+  ASSERT_EQ(report.violation, "") << "replay: lnet-sim run config/sim/routed-crowd.yaml";
+  EXPECT_EQ(report.kills, 1U);
+  EXPECT_GT(report.routes_changed, 0U) << "the outage was noticed";
+  EXPECT_EQ(report.failed_after, 0U);
+}
+
+TEST(RoutedSite, ACrowdOfClientsCallsItsRouterAfterARestart) {
+  call_router_after_restart(1300);
+}
+
+TEST(RoutedSite, FiveThousandClientsCallTheirRouterAfterARestart) {
+  if (mocks::has_few_seeds())
+    GTEST_SKIP() << "takes minutes with sanitizers, and is not in ./check --quick";
+  call_router_after_restart(5000);
+}
+
 TEST(RoutedSite, PayloadsThatGoFromSocketToSocketAreRightOnABadDay) {
   const std::uint64_t seeds = mocks::has_few_seeds() ? 1 : 3;
   Outlasted outlasted;

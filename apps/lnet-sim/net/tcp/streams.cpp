@@ -16,7 +16,7 @@ using socklnd::SocketAddress;
 namespace {
 
 constexpr std::uint16_t kAcceptPort = 988;
-constexpr unsigned kBacklog = 127;
+constexpr std::size_t kBacklogLeast = 127;
 
 SocketAddress address_of(const Nid& nid) {
   return {drivers::mapped_ipv4(nid.address32()), kAcceptPort};
@@ -25,7 +25,8 @@ SocketAddress address_of(const Nid& nid) {
 }  // namespace
 
 TcpStreams::TcpStreams(const Parts& parts)
-    : lanes_(std::vector<std::uint16_t>(parts.lcores.size(), 0)) {
+    : backlog_(static_cast<unsigned>(std::max(kBacklogLeast, parts.strangers_max))),
+      lanes_(std::vector<std::uint16_t>(parts.lcores.size(), 0)) {
   std::vector<Doorbell*> doorbells;
   doorbells.reserve(parts.lcores.size());
   for (const auto& lcore : parts.lcores)
@@ -62,7 +63,7 @@ std::unique_ptr<socklnd::SockLnd> TcpStreams::make(const socklnd::SockLndConfig&
 }
 
 void TcpStreams::listen(const Nid& nid) {
-  const auto done = places_[0]->streams.driver().listen(address_of(nid), kBacklog, {});
+  const auto done = places_[0]->streams.driver().listen(address_of(nid), backlog_, {});
   PLNET_CHECK(done.has_value(), "the host has the address of its NID");
   listening_.push_back(nid);
 }

@@ -31,8 +31,8 @@ class TcpStreams final : public socklnd::PeerHomes {
     std::span<const std::unique_ptr<drivers::SimShard>> lcores;
     std::size_t streams_max = 0;  // of each shard
     drivers::FaultPlan faults;
-    Random random;  // for the faults
-    std::size_t strangers_max = 64;
+    Random random;                   // for the faults
+    std::size_t strangers_max = 64;  // the backlog has at least as many places
   };
 
   explicit TcpStreams(const Parts& parts);
@@ -83,6 +83,7 @@ class TcpStreams final : public socklnd::PeerHomes {
   void hand_over(const socklnd::Arrival& arrival) override;
 
   lnet::Node* node_ = nullptr;
+  const unsigned backlog_;
   std::vector<std::unique_ptr<Place>> places_;
   std::unique_ptr<socklnd::Acceptor> acceptor_;
   socklnd::LaneExchange lanes_;

@@ -9,9 +9,15 @@ using namespace lnet;
 
 namespace {
 
-constexpr std::size_t kStrangersMax = 64;
 // A reserve for connections that are closing, beyond those of all possible peers.
 constexpr std::size_t kSpare = 16;
+// A small node has few places, so that sites meet the limit.
+constexpr std::size_t kStrangersMax = 64;
+// A crowd of clients that reconnect at once needs the places that lnet-router has for its peers:
+// node/net/tcp/family.cpp.
+constexpr std::size_t strangers_max(std::size_t peers) {
+  return std::max(std::min(kStrangersMax, peers + kSpare), peers / 4);
+}
 
 }  // namespace
 
@@ -29,7 +35,7 @@ TcpNet::TcpNet(const NodeNetSetup& setup) : setup_(setup) {
                               .streams_max = streams_max(own),
                               .faults = setup.has_faults ? each.plan->faults : drivers::FaultPlan{},
                               .random = Random(setup.seed + number).fork("tcp"),
-                              .strangers_max = std::min(kStrangersMax, each.peers + kSpare)}));
+                              .strangers_max = strangers_max(each.peers)}));
   }
 }
 
@@ -51,10 +57,10 @@ std::size_t TcpNet::connections_max(const NetInterface& of) const {
 }
 
 std::size_t TcpNet::streams_max(const NetPlan* own) const {
-  std::size_t sum = kStrangersMax;
+  std::size_t sum = 0;
   for (const NetInterface& each : setup_.interfaces) {
     if (each.plan->kind == NetKind::kTcp && owner_of(*each.plan) == own)
-      sum += connections_max(each);
+      sum += connections_max(each) + std::max(kStrangersMax, strangers_max(each.peers));
   }
   return sum;
 }
