@@ -36,8 +36,8 @@ std::string memory_line(bool hugepages, std::uint64_t needed_bytes,
   }
   return fmt::format(
       "memory: no hugepages, 4 KiB pages (slower: 512 times the page table entries); "
-      "`echo {} > /proc/sys/vm/nr_hugepages` reserves them",
-      advised_hugepages(needed_bytes, pools));
+      "`{}` reserves them",
+      reserving_hugepages(needed_bytes, pools));
 }
 
 }  // namespace
@@ -53,6 +53,11 @@ std::uint64_t advised_hugepages(std::uint64_t needed_bytes, std::span<const Huge
   }
   const std::uint64_t missing = needed_bytes > free_bytes ? needed_bytes - free_bytes : 0;
   return std::max(kAdvisedMin, pages + (missing + kPage - 1) / kPage);
+}
+
+std::string reserving_hugepages(std::uint64_t needed_bytes, std::span<const HugepagePool> pools) {
+  return fmt::format("echo {} > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+                     advised_hugepages(needed_bytes, pools));
 }
 
 Outcome<EalArguments> eal_arguments(const EalRequest& request,

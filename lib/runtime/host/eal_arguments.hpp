@@ -21,9 +21,13 @@ struct HugepagePool {
   std::uint64_t free = 0;
 };
 
-// The value to advise for /proc/sys/vm/nr_hugepages: the existing 2 MiB pages, free or not, and
-// those missing of `needed_bytes`. Never below the present number, and enough for a small node.
+// The number of 2 MiB pages to advise: the existing ones, free or not, and those missing of
+// `needed_bytes`. Never below the present number, and enough for a small node.
 [[nodiscard]] std::uint64_t advised_hugepages(std::uint64_t needed_bytes,
+                                              std::span<const HugepagePool> pools);
+// The command that reserves them. It names the pool: /proc/sys/vm/nr_hugepages is that of the
+// default size, which may be 1 GiB, and a number of 2 MiB pages would change it.
+[[nodiscard]] std::string reserving_hugepages(std::uint64_t needed_bytes,
                                               std::span<const HugepagePool> pools);
 
 struct EalLcore {

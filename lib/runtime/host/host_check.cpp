@@ -114,8 +114,7 @@ void check_memory(const HostFacts& facts, const HostNeeds& needs, Findings& find
                         fmt::format("hugepages: {} MiB wanted, {} MiB free",
                                     needs.memory_bytes >> 20U, huge_free >> 20U),
                         "with 4 KiB pages every copy pays for more page table entries",
-                        fmt::format("echo {} > /proc/sys/vm/nr_hugepages",
-                                    advised_hugepages(needs.memory_bytes, facts.hugepages))});
+                        reserving_hugepages(needs.memory_bytes, facts.hugepages)});
     const std::uint64_t group = facts.group_memory_left.value_or(UINT64_MAX);
     const std::uint64_t available = std::min(facts.available_memory, group);
     const bool by_group = group < facts.available_memory;

@@ -39,7 +39,7 @@ TEST(EalArguments, UseHugepagesWhenThereAreEnough) {
   ASSERT_TRUE(arguments);
   EXPECT_FALSE(arguments->hugepages);
   EXPECT_NE(command_line(*arguments).find("--no-huge"), std::string::npos);
-  EXPECT_NE(arguments->memory_line.find("echo 128 > /proc/sys/vm/nr_hugepages"), std::string::npos);
+  EXPECT_NE(arguments->memory_line.find(reserving_hugepages(0, pools)), std::string::npos);
 }
 
 TEST(EalArguments, AdviceNeverShrinksThePool) {
@@ -54,6 +54,13 @@ TEST(EalArguments, AdviceNeverShrinksThePool) {
   EXPECT_EQ(advice(1024, 4000, 100), 4000U + 412U) << "the others are in use";
   EXPECT_EQ(advice(64, 4000, 100), 4000U);
   EXPECT_EQ(advice(1023, 0, 0), 512U) << "rounded up";
+}
+
+// Where pages of 1 GiB are the default size, /proc/sys/vm/nr_hugepages is their number.
+TEST(EalArguments, AdviceNamesThePoolThatItCounts) {
+  const std::vector<HugepagePool> pools = {{.page_size = 1U << 30U, .total = 200, .free = 0}};
+  EXPECT_EQ(reserving_hugepages(64U << 20U, pools),
+            "echo 128 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
 }
 
 TEST(EalArguments, LookAtTheBusOnlyForDevicesThatAreOurs) {
