@@ -23,7 +23,7 @@ GROWTH_KIB = 8 * 1024
 
 
 @contextlib.contextmanager
-def under_attack(site, config=None, what=None):
+def under_attack(site, what, config=None):
     """Node b is attacked from the host of node a, from another address; afterwards it works as before. `what` names the attack;
     node a pings beside it."""
     with two_hosts(site) as hosts:
@@ -33,7 +33,7 @@ def under_attack(site, config=None, what=None):
         reaches(a, nid("b"))
         eventually("all connections of the pair are up", lambda: counted(b, "tcp_acceptor", "handed_over") == 5)
         kib, files = resident_kib(b), descriptors(b)
-        with hosts.inside("a"), Witness(what, a, nid("b"), b) if what else contextlib.nullcontext():
+        with hosts.inside("a"), Witness(what, a, nid("b"), b):
             yield hosts, a, b
         reaches(a, nid("b"))
         eventually("every stranger is gone", lambda: counted(b, "tcp_acceptor", "strangers") == 0, 40)
@@ -68,7 +68,7 @@ def introduced(source=ATTACKER):
 
 
 def case_a_port_scan_leaves_nothing_behind(site):
-    with under_attack(site, what="6: a port scan") as (_, a, b):
+    with under_attack(site, "6: a port scan") as (_, a, b):
         for _ in range(300):
             with contextlib.suppress(OSError):  # no reserved port: refused already
                 connect(VICTIM, ATTACKER, port=0).close()
@@ -83,7 +83,7 @@ def case_a_port_scan_leaves_nothing_behind(site):
 
 
 def case_silent_connections_do_not_keep_peers_out(site):
-    with under_attack(site, what="6: silent strangers") as (hosts, a, b):
+    with under_attack(site, "6: silent strangers") as (hosts, a, b):
         links = [connect(VICTIM, ATTACKER, port=port) for port in range(512, 1012)]
         eventually("they are all inside", lambda: counted(b, "tcp_acceptor", "strangers") >= 400)
         reaches(a, nid("b"))
@@ -97,7 +97,7 @@ def case_silent_connections_do_not_keep_peers_out(site):
 
 def case_slow_handshakes_are_closed(site):
     """A peer that sends byte after byte, so that no single read times out: each part of the handshake has its own timeout."""
-    with under_attack(site) as (_, a, b):
+    with under_attack(site, "6: slow handshakes") as (_, a, b):
         text = request(nid_of(VICTIM)) + hello(nid_of(ATTACKER), nid_of(VICTIM))
         links = [connect(VICTIM, ATTACKER, timeout_s=2.5) for _ in range(100)]
         sent = {link: 0 for link in links}
@@ -122,7 +122,7 @@ def case_slow_handshakes_are_closed(site):
 
 
 def case_rubbish_instead_of_an_introduction_is_counted_by_cause(site):
-    with under_attack(site, what="rubbish instead of an introduction") as (_, a, b):
+    with under_attack(site, "rubbish instead of an introduction") as (_, a, b):
         mine, its = nid_of(ATTACKER), nid_of(VICTIM)
         good = request(its)
         wrong = {
@@ -151,7 +151,7 @@ def case_rubbish_instead_of_an_introduction_is_counted_by_cause(site):
 
 
 def case_random_bytes_do_no_harm(site):
-    with under_attack(site) as (_, a, b):
+    with under_attack(site, "random bytes") as (_, a, b):
         dice = random.Random(988)
         valid = request(nid_of(VICTIM)) + hello(nid_of(ATTACKER), nid_of(VICTIM)) + frame() + header(
             nid_of(ATTACKER), nid_of(VICTIM), script_peer.GET)
@@ -170,7 +170,7 @@ def case_random_bytes_do_no_harm(site):
 
 def case_bad_frames_close_their_connection_and_no_other(site):
     """Invalid frames as the kernel treats them: the connection closes; truncated ones wait."""
-    with under_attack(site) as (_, a, b):
+    with under_attack(site, "bad frames") as (_, a, b):
         peer = introduced()
         mine, its = peer.nid, peer.target
         fatal = {
@@ -201,7 +201,7 @@ def case_bad_frames_close_their_connection_and_no_other(site):
 
 
 def case_unmatched_payload_is_skipped(site):
-    with under_attack(site) as (_, a, b):
+    with under_attack(site, "payload that nothing matches") as (_, a, b):
         peer = introduced()
         for _ in range(20):
             peer.link.sendall(script_peer.put(peer.nid, peer.target, 33, 1, script_peer.BYTES_MAX) + bytes(script_peer.BYTES_MAX))
@@ -213,7 +213,7 @@ def case_unmatched_payload_is_skipped(site):
 def case_a_reader_that_does_not_read_holds_little(site):
     """A peer that requests without reading: pending replies stay within its share of the node's pools, the node stops reading
     from it, excess replies are dropped and counted, and its neighbours are served."""
-    with under_attack(site, what="6: a reader that does not read") as (hosts, a, b):
+    with under_attack(site, "6: a reader that does not read") as (hosts, a, b):
         peer = introduced()
         peer.link.settimeout(1)
         asked = 0
@@ -239,7 +239,7 @@ def case_a_reader_that_does_not_read_holds_little(site):
 def case_made_up_nids_fill_the_peer_table_only(site):
     """Each HELLO claims another NID, which the site allows. The table is bounded, and known peers remain."""
     config = site.write("few.yaml", with_peers(open(two_shards(site)).read(), 128) + "    tcp:\n        any_address: 1\n")
-    with under_attack(site, config, "1: NIDs from nowhere") as (_, a, b):
+    with under_attack(site, "1: NIDs from nowhere", config) as (_, a, b):
         links = []
         for number in range(400):
             source = f"10.99.{number // 200}.{number % 200 + 1}"
@@ -256,7 +256,7 @@ def case_made_up_nids_fill_the_peer_table_only(site):
 
 def case_the_nid_of_another_node_is_refused(site):
     """Each time with a new incarnation, which would end that node's connections."""
-    with under_attack(site, what="5: the NID of another node") as (_, a, b):
+    with under_attack(site, "5: the NID of another node") as (_, a, b):
         open_before = counted(b, "tcp", "open")
         for number in range(200):
             with connect(VICTIM, ATTACKER) as link:
@@ -271,7 +271,7 @@ def case_the_nid_of_another_node_is_refused(site):
 
 def case_forged_sources_make_no_peers(site):
     """Sources on the attacker's own network are dropped; sources on unreachable networks get no reply."""
-    with under_attack(site, what="1: forged sources") as (_, a, b):
+    with under_attack(site, "1: forged sources") as (_, a, b):
         with introduced() as peer:
             for net, count in ((0, 20_000), (9, 2_000)):
                 asked = b"".join(
