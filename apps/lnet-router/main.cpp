@@ -6,6 +6,9 @@
 #include "apps/lnet-router/command_line.hpp"
 #include "apps/lnet-selftest/service/service.hpp"
 #include "apps/lnet-selftest/service/whole_node.hpp"
+#include "lib/runtime/admin/metrics.hpp"
+#include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/control/socket.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 #include "node/flags/whole_program.hpp"
 #include "node/host/machine.hpp"
@@ -18,8 +21,19 @@ namespace {
 constexpr int kFailedStatus = 1;
 constexpr const char* kProgram = "lnet-router";
 
-// --check: makes all decisions of a start without taking any resource.
-int check(const runtime::Settings& settings, const node::SettingsFiles& files,
+// Whether another process has what a start needs. A port and CPUs are taken for a moment.
+Outcome<void> check_free(const runtime::Settings& settings, const node::MachinePlan& plan,
+                         const node::NodeOptions& options) {
+  if (auto free = runtime::ListeningSocket::check_free(options.socket.path); !free) return free;
+  const node::MachineOptions machine{.instance = options.instance,
+                                     .lock_directory = options.lock_directory};
+  if (auto free = node::Machine::check_claims(plan, machine); !free) return free;
+  const runtime::Metrics none;
+  return runtime::MetricsHttp(none).set_listen(settings.metrics.listen);
+}
+
+// --check: makes all decisions of a start, and keeps no resource.
+int check(const runtime::Settings& settings, const node::NodeLine& line,
           const node::Residents* residents) {
   const auto plan = node::Machine::plan(settings, node::network_families(), residents);
   if (!plan) return node::complain(kProgram, plan.error());
@@ -30,10 +44,12 @@ int check(const runtime::Settings& settings, const node::SettingsFiles& files,
     std::printf("%s\n", text_of(finding).c_str());
     fatal = fatal || finding.severity == runtime::Severity::kError;
   }
-  const auto able = node::check_startable(files, settings, plan->planned.plan.cpts.size());
+  const auto able = node::check_startable(line.files, settings, plan->planned.plan.cpts.size());
   if (!able) return node::complain(kProgram, able.error());
   if (const auto limits = node::Node::check_limits(); !limits)
     return node::complain(kProgram, limits.error());
+  if (const auto free = check_free(settings, *plan, line.node); !free)
+    return node::complain(kProgram, free.error());
   return fatal ? kFailedStatus : 0;
 }
 
@@ -46,8 +62,8 @@ int run(int count, const char* const* words) {
   const SelftestHost host{.instance = line->node.node.instance};
   if (line->check_only) {
     const SelftestService selftest(settings->selftest, host);
-    return node::flushed(kProgram, check(*settings, line->node.files,
-                                         settings->selftest.enable ? &selftest : nullptr));
+    return node::flushed(
+        kProgram, check(*settings, line->node, settings->selftest.enable ? &selftest : nullptr));
   }
   const auto ended = run_node(*settings, line->node.node, host);
   if (ended) return 0;

@@ -93,6 +93,12 @@ Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, Families f
                      *idle,    std::move(findings)};
 }
 
+Outcome<void> Machine::check_claims(const MachinePlan& plan, const MachineOptions& options) {
+  runtime::make_claim_directory(options.lock_directory);
+  runtime::CpuClaims claims(options.lock_directory, options.instance);
+  return claims.claim_all(cpus_of(plan.planned.plan), claim_for(plan.idle));
+}
+
 Outcome<std::unique_ptr<Machine>> Machine::take(MachinePlan plan, const runtime::Settings& settings,
                                                 const MachineOptions& options) {
   std::unique_ptr<Machine> machine(new Machine(std::move(plan), options));

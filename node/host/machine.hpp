@@ -50,6 +50,10 @@ class Machine {
                                                  Families families,
                                                  const Residents* residents = nullptr);
 
+  // Whether take() could claim the CPUs now: claims them for a moment.
+  [[nodiscard]] static Outcome<void> check_claims(const MachinePlan& plan,
+                                                  const MachineOptions& options);
+
   // Binds the calling thread to the plan's admin CPUs: it is the main and the admin thread.
   [[nodiscard]] static Outcome<std::unique_ptr<Machine>> take(MachinePlan plan,
                                                               const runtime::Settings& settings,

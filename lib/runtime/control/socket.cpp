@@ -71,11 +71,11 @@ Outcome<void> make_folder(const std::string& path) {
   return system_failure(path, fmt::format("make the folder '{}'", folder));
 }
 
-// Removes the remains of a killed node. The caller holds the lock.
-Outcome<void> clear_place(const std::string& path) {
+// Only a socket without a listener may be replaced. The result: there is one.
+Outcome<bool> find_stale_socket(const std::string& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT) return {};
+    if (errno == ENOENT) return false;
     return system_failure(path, "look at it");
   }
   if (!S_ISSOCK(status.st_mode)) {
@@ -85,7 +85,14 @@ Outcome<void> clear_place(const std::string& path) {
                                path));
   }
   if (const auto pid = listener_of(path)) return in_use(path, *pid);
-  if (::unlink(path.c_str()) != 0) return system_failure(path, "remove the stale socket");
+  return true;
+}
+
+// Removes the remains of a killed node. The caller holds the lock.
+Outcome<void> clear_place(const std::string& path) {
+  const auto stale = find_stale_socket(path);
+  if (!stale) return std::unexpected(stale.error());
+  if (*stale && ::unlink(path.c_str()) != 0) return system_failure(path, "remove the stale socket");
   return {};
 }
 
@@ -105,6 +112,12 @@ std::expected<Descriptor, int> connect_to_socket(const std::string& path) {
     return std::unexpected(errno);
   }
   return socket;
+}
+
+Outcome<void> ListeningSocket::check_free(const std::string& path) {
+  const auto stale = find_stale_socket(path);
+  if (!stale) return std::unexpected(stale.error());
+  return {};
 }
 
 Outcome<ListeningSocket> ListeningSocket::open(const SocketOptions& options) {

@@ -27,6 +27,8 @@ class ListeningSocket {
   // Makes the folder (0755) if it is missing. Fails with the pid if another process listens there.
   // Never removes a file that is not a socket.
   [[nodiscard]] static Outcome<ListeningSocket> open(const SocketOptions& options);
+  // Whether open() would be refused now for a file or a process that is there. Changes nothing.
+  [[nodiscard]] static Outcome<void> check_free(const std::string& path);
   // Removes the socket, keeps the lock file.
   ~ListeningSocket();
   ListeningSocket(ListeningSocket&& other) noexcept = default;

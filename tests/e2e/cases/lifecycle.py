@@ -172,6 +172,28 @@ def case_check_fails_where_a_start_would_fail(site):
         assert site.run(*check).returncode == 0
 
 
+def case_check_names_what_another_process_has(site):
+    text = "plnet:\n    cpts: {by: list, list: [{shards: [{cpu: %d}]}]}\n    memory: {arena_mib: 4}\n" % sorted(os.sched_getaffinity(0))[0]
+    config = site.write("one.yaml", text)
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        address = "127.0.0.1:%d" % holder.getsockname()[1]
+        scraped = site.write("scraped.yaml", text + f"    metrics: {{listen: '{address}'}}\n")
+        node = site.node("--config", config, "--idle", "sleep", name="first")
+        spare = str(site.path("spare.sock"))
+        for words, cause in ((["--config", config, "--idle", "sleep", "--socket", str(node.socket)], f"is in use by process {node.process.pid}"),
+                             (["--config", config, "--idle", "sleep", "--socket", config], "something that is not a socket is there"),
+                             (["--config", config, "--idle", "busy", "--socket", spare], f"is taken by pid {node.process.pid}"),
+                             (["--config", scraped, "--idle", "sleep", "--socket", spare], f"metrics address '{address}': cannot listen")):
+            for how in (["--check"], []):
+                done = site.router(*words, *how)
+                assert done.returncode == 1 and cause in done.stderr, f"{words} {how}: {done.stdout}{done.stderr}"
+    done = site.router("--config", scraped, "--idle", "sleep", "--socket", spare, "--check")
+    assert done.returncode == 0 and not os.path.exists(spare), f"{done.stdout}{done.stderr}"
+    assert node.stop() == 0
+
+
 def case_a_checked_configuration_starts_without_root(site):
     needs_root()
     config = two_shards(site)
