@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Start, stop, kill, and refused starts."""
+import fcntl
 import os
 import pathlib
 import re
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 
 from cases_common import one_shard, two_shards
 from process_watch import handled_crashes
@@ -213,6 +215,29 @@ def case_an_unread_log_does_not_end_the_node(site):
         assert process.wait(20) == 0, process.returncode
     finally:
         process.kill()
+
+
+def case_a_stalled_reader_of_the_log_does_not_stop_the_node(site):
+    """The pipe is full, and its reader lives."""
+    sock = str(site.path("stalled.sock"))
+    command = [site.program("lnet-router"), "--config", two_shards(site), "--idle", "sleep", "--socket", sock, "--lock-dir", str(site.lock_dir)]
+    reads, writes = os.pipe()
+    room = fcntl.fcntl(writes, fcntl.F_SETPIPE_SZ, 2 * 4096)
+    process = subprocess.Popen(command, stderr=writes)
+    try:
+        os.close(writes)
+        eventually("the node answers", lambda: site.lnetctl("--socket", sock, "status").returncode == 0)
+        for turn in range(60):  # each is logged
+            done = site.lnetctl("--socket", sock, "set", "discovery", str(turn % 2))
+            assert done.returncode == 0, done.stderr
+        unread = int.from_bytes(fcntl.ioctl(reads, termios.FIONREAD, bytes(4)), sys.byteorder)
+        assert unread > room // 2, f"{unread} bytes of {room}: the last page takes no second line"
+        assert site.lnetctl("--socket", sock, "status").returncode == 0
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0, process.returncode
+    finally:
+        process.kill()
+        os.close(reads)
 
 
 def case_two_shards_on_one_cpu_take_turns(site):
