@@ -75,8 +75,9 @@ Duration reconnect_after(const Tunables& tunables, Duration previous) {
   return std::clamp(previous * 2, least, most);
 }
 
-unsigned listen_backlog(const Tunables& tunables) {
-  if (tunables.accept_backlog == Tunables{}.accept_backlog) return kStrangersMax;
+unsigned listen_backlog(const Tunables& tunables, std::size_t strangers_max) {
+  if (tunables.accept_backlog == Tunables{}.accept_backlog)
+    return static_cast<unsigned>(strangers_max);
   return static_cast<unsigned>(tunables.accept_backlog);
 }
 

@@ -22,7 +22,8 @@ namespace plnet::socklnd {
 #define PLNET_SOCKLND_TUNABLES(X)                                                              \
   X(accept_port, 988, 1, 65535, "port that we listen on and connect to")                       \
   X(accept_port_bulk, 988, 1, 65535, "port for bulk connections")                              \
-  X(accept_backlog, 127, 1, 65535, "connections that may wait to be accepted; 127: 1024")      \
+  X(accept_backlog, 127, 1, 65535,                                                             \
+    "connections that may wait to be accepted; 127: 1024 or a quarter of all peers")           \
   X(accept_timeout, 5, 1, 3600, "seconds for each read and write while a stranger introduces") \
   X(sock_timeout, 50, 0, 2147483, "seconds without progress until we give up; 0: LNet's")      \
   X(credits, 256, 1, 1048576, "concurrent sends of an interface")                              \
@@ -104,10 +105,11 @@ inline constexpr std::uint16_t kReservedPortMax = 1023;
 
 // The backlog of listen(), which net.core.somaxconn limits (4096; 128 before Linux 5.4); the
 // kernel's LND has no such limit. Its default, 127, fits an acceptor that serves one connection
-// after the other. Ours serves kStrangersMax at once, so that is our default: all nodes of a site
+// after the other. Ours serves `strangers_max` at once, so that is our default: all nodes of a site
 // may connect in the same millisecond, and a refused one retries after 1, 2 and 4 seconds.
 inline constexpr unsigned kStrangersMax = 1024;
-[[nodiscard]] unsigned listen_backlog(const Tunables& tunables);
+[[nodiscard]] unsigned listen_backlog(const Tunables& tunables,
+                                      std::size_t strangers_max = kStrangersMax);
 
 [[nodiscard]] StreamOptions stream_options(const Tunables& tunables);
 

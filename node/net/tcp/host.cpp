@@ -231,8 +231,8 @@ Outcome<void> TcpHost::open_ni(const Nid& nid) {
   for (const SocketAddress& address : listen_addresses(parts_.options, nid)) {
     const bool shared = is_open(address);
     if (!shared) {
-      auto listens =
-          places_[0]->device().listen(address, listen_backlog(tunables), stream_options(tunables));
+      auto listens = places_[0]->device().listen(
+          address, listen_backlog(tunables, parts_.strangers_max), stream_options(tunables));
       if (!listens) {
         close_ni(nid);
         return failure(listens.error(), drivers::explain_listen_failure(listens.error(), address));

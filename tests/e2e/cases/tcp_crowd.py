@@ -126,9 +126,13 @@ def case_many_peers_are_called_by_two_interfaces(site):
 
 def case_five_thousand_clients_call_after_a_restart(site):
     """Faster than the node creates peers: clients wait for their turn, and all are served."""
-    plan = with_peers(open(two_shards(site)).read(), 20000)
+    peers = 20000
+    plan = with_peers(open(two_shards(site)).read(), peers)
     config = site.write("many.yaml", plan + "        new_peers_per_sec: 1000\n")
     with crowded_host(site, CLIENTS, config) as (hosts, b):
+        backlog = int(hosts.command("b", "ss", "-Hlnt", "sport = :988").split()[2])
+        somaxconn = int(hosts.command("b", "cat", "/proc/sys/net/core/somaxconn"))
+        assert backlog == min(peers // 4, somaxconn), "all strangers may come in the same millisecond"
         with hosts.inside("a"):
             begin = time.monotonic()
             clients = [ScriptPeer(NODE, each) for each in addresses(CLIENTS)]

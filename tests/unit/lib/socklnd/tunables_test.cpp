@@ -153,6 +153,8 @@ TEST(SocklndTunables, TheWaitBetweenAttemptsDoublesWithinItsBounds) {
 
 TEST(SocklndTunables, TheDefaultBacklogHoldsAllConcurrentHellos) {
   EXPECT_EQ(listen_backlog({}), kStrangersMax);
+  EXPECT_EQ(listen_backlog({}, 5000), 5000U) << "as many as the acceptor serves at once";
+  EXPECT_EQ(listen_backlog({.accept_backlog = 126}, 5000), 126U);
   EXPECT_EQ(listen_backlog({.accept_backlog = 126}), 126U);
   EXPECT_EQ(listen_backlog({.accept_backlog = 4096}), 4096U);
 }
