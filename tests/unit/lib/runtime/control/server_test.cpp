@@ -331,6 +331,9 @@ TEST_F(ServerTest, ALiveNodeIsNotReplaced) {
   EXPECT_NE(refused.error().what.find("in use by process " + std::to_string(::getpid())),
             std::string::npos)
       << refused.error().what;
+  const auto checked = ListeningSocket::check_free(options_.socket.path);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, Errc::kBusy);
   fs::remove(options_.socket.path + ".lock");
   const auto again = ControlServer::start(*loop_, table_, options_);
   ASSERT_FALSE(again) << "even if the lock was removed";
@@ -347,6 +350,7 @@ TEST_F(ServerTest, AKilledNodesSocketIsReplaced) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
+  EXPECT_TRUE(ListeningSocket::check_free(options_.socket.path));
   ASSERT_TRUE(fs::exists(options_.socket.path));
   start();
   const auto client = connect();
@@ -358,6 +362,7 @@ TEST_F(ServerTest, FilesOtherThanSocketsAreNotRemoved) {
   const auto refused = ControlServer::start(*loop_, table_, options_);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("not a socket"), std::string::npos);
+  EXPECT_FALSE(ListeningSocket::check_free(options_.socket.path));
   EXPECT_EQ(fs::file_size(options_.socket.path), 8U);
 }
 
