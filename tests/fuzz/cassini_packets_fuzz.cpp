@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "drivers/net/cassini/soft/atomic.hpp"
 #include "drivers/net/cassini/soft/packet_port.hpp"
 #include "lib/base/check.hpp"
 #include "tests/unit/drivers/cassini/soft/host.hpp"
@@ -163,13 +164,27 @@ class World {
                               .pid = kPid,
                               .length = length,
                               .match_bits = 1 + bytes[7] % 2U}};
+    const bool is_atomic = bytes[7] % 16 >= 14;
+    if (is_atomic) {
+      packet.message.operation =
+          bytes[7] % 16 == 14 ? Operation::kAtomic : Operation::kFetchingAtomic;
+      packet.message.length = packet.length = 1U << bytes[6] % 5U;
+    }
     if (bytes[1] % 8 == 7)
       packet.type = bytes[1] % 16 == 7 ? PacketType::kClear : PacketType::kClose;
     PacketHeader header = encode(packet);
     spoil(header, bytes.subspan(8), 16);
     mend(header, from, nic_.address());
     std::vector<std::byte> whole(header.begin(), header.end());
-    whole.resize(header.size() + (get ? 0 : packet.length));
+    if (is_atomic) {
+      const AtomicRequest request{.operation = static_cast<AtomicOperation>(bytes[3] % 16),
+                                  .compare = static_cast<AtomicCompare>(bytes[4] % 8),
+                                  .type = static_cast<AtomicType>(bytes[6] % 16)};
+      const auto payload = std::as_bytes(std::span(&request, 1));
+      whole.insert(whole.end(), payload.begin(), payload.end() - bytes[0] / 248);
+    } else {
+      whole.resize(header.size() + (get ? 0 : packet.length));
+    }
     hear(from, whole);
   }
   void answer(Bytes bytes) {

@@ -7,6 +7,23 @@ namespace plnet::cassini::soft {
 
 using Bits = layout::WirePacket;
 
+namespace {
+
+constexpr std::array kOperations{Operation::kPut, Operation::kGet, Operation::kAtomic,
+                                 Operation::kFetchingAtomic};  // from opcode 1 on
+
+constexpr std::uint64_t opcode_of(Operation operation) {
+  return static_cast<std::uint64_t>(std::ranges::find(kOperations, operation) -
+                                    kOperations.begin()) +
+         1;
+}
+
+constexpr bool is_request(PacketType type) {
+  return type == PacketType::kFirst || type == PacketType::kContinuation;
+}
+
+}  // namespace
+
 PacketHeader encode(const Packet& packet) {
   PacketHeader header{};
   std::byte* at = header.data();
@@ -28,7 +45,7 @@ PacketHeader encode(const Packet& packet) {
   Bits::Sequence::set(at, packet.sequence);
   Bits::Epoch::set(at, packet.epoch);
   Bits::Cleared::set(at, packet.cleared);
-  Bits::Opcode::set(at, message.operation == Operation::kPut ? 1 : 2);
+  Bits::Opcode::set(at, opcode_of(message.operation));
   Bits::Code::set(at, static_cast<std::uint64_t>(packet.code));
   Bits::MessageId::set(at, packet.message_id);
   Bits::Length::set(at, packet.length);
@@ -38,7 +55,9 @@ PacketHeader encode(const Packet& packet) {
   Bits::HeaderData::set(at, message.header_data);
   Bits::Initiator::set(at, message.initiator);
   Bits::RequestLength::set(at, message.length);
-  Bits::MLength::set(at, packet.mlength);
+  Bits::Rendezvous::set(at, message.rendezvous ? 1 : 0);
+  Bits::RendezvousId::set(at, message.rendezvous_id);
+  Bits::MLength::set(at, is_request(packet.type) ? message.eager_length : packet.mlength);
   Bits::Expected::set(at, packet.expected);
   Bits::List::set(at, static_cast<std::uint64_t>(packet.list));
   return header;
@@ -55,7 +74,8 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   const std::uint64_t list = Bits::List::get(at);
   const std::uint64_t sequence = Bits::Sequence::get(at);
   if (type == 0 || type > static_cast<std::uint64_t>(PacketType::kClosed)) return {};
-  if (opcode == 0 || opcode > 2 || list >= kLists || sequence > kSequences) return {};
+  if (opcode == 0 || opcode > kOperations.size() || list >= kLists || sequence > kSequences)
+    return {};
   if (Bits::Cleared::get(at) > kSequences || Bits::Expected::get(at) > kSequences) return {};
   if (sequence == 0 && type < static_cast<std::uint64_t>(PacketType::kClear)) return {};
   // Codes have six bits in events; an event with code 0 would look half written for ever.
@@ -75,11 +95,15 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   packet.length = static_cast<std::uint32_t>(Bits::Length::get(at));
   packet.offset = Bits::Offset::get(at);
   packet.code = static_cast<ReturnCode>(code);
-  packet.mlength = static_cast<std::uint32_t>(Bits::MLength::get(at));
   packet.list = static_cast<ListKind>(list);
   Message& message = packet.message;
-  message.operation = opcode == 1 ? Operation::kPut : Operation::kGet;
+  const auto mlength = static_cast<std::uint32_t>(Bits::MLength::get(at));
+  (is_request(packet.type) ? message.eager_length : packet.mlength) = mlength;
+  message.rendezvous = Bits::Rendezvous::get(at) != 0;
+  message.rendezvous_id = static_cast<std::uint8_t>(Bits::RendezvousId::get(at));
+  message.operation = kOperations.at(opcode - 1);
   message.restricted = Bits::Restricted::get(at) != 0;
+  if (message.rendezvous && (message.operation != Operation::kPut || message.restricted)) return {};
   message.traffic_class = static_cast<std::uint8_t>(Bits::TrafficClass::get(at));
   const std::uint64_t endpoint = Bits::EndpointDefined::get(at);
   message.index = index_of(endpoint, Bits::IndexExt::get(at));

@@ -20,6 +20,7 @@ namespace plnet::cassini::soft {
   X(Syn, "syn", 6, 0, 1)                            \
   X(Eom, "eom", 6, 1, 1)                            \
   X(Restricted, "restricted", 6, 2, 1)              \
+  X(Rendezvous, "rendezvous", 6, 3, 1)              \
   X(Try, "try", 7, 0, 8)                            \
   X(SourceNid, "source_nid", 8, 0, 20)              \
   X(EndpointDefined, "endpoint_defined", 12, 0, 12) \
@@ -43,11 +44,15 @@ namespace plnet::cassini::soft {
   X(RequestLength, "request_length", 76, 0, 32)     \
   X(MLength, "mlength", 80, 0, 32)                  \
   X(Expected, "expected", 84, 0, 16)                \
-  X(List, "list", 86, 0, 8)
+  X(List, "list", 86, 0, 8)                         \
+  X(RendezvousId, "rendezvous_id", 87, 0, 8)
 
 namespace layout {
 PLNET_SOFT_LAYOUT(WirePacket, 88, PLNET_SOFT_WIRE_FIELDS);
 }  // namespace layout
+
+// MLength of a request is the eager length of its rendezvous, that of a response the bytes that
+// were moved. The payload of an atomic operation is its AtomicRequest.
 
 inline constexpr std::uint32_t kWireMagic = 0x4e434c50;  // PLCN
 inline constexpr std::uint8_t kWireVersion = 2;

@@ -33,12 +33,13 @@ std::size_t without_header(std::size_t packet_bytes) {
 
 }  // namespace
 
-PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLog* log)
+PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLog* log, Gate* gate)
     : nic_(nic),
       wire_(wire),
       options_(options),
       payload_max_(
           std::min({options.payload_max, kPayloadMax, without_header(wire.packet_bytes_max())})),
+      gate_(gate == nullptr ? own_gate_ : *gate),
       retry_(options.retry, Random(options.seed).fork("retry"), log),
       random_(Random(options.seed).fork("lanes")),
       next_epoch_(options.incarnation << 16),

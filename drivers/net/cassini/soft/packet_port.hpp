@@ -55,7 +55,9 @@ PLNET_COUNTERS(PortCounters, PLNET_CASSINI_PORT_COUNTERS);
 
 class PacketPort final : private Transport, private Nic::Carrier, private WireEvents {
  public:
-  PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLog* log = nullptr);
+  // Ports of devices of one process share a gate: `gate`, which outlives them.
+  PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLog* log = nullptr,
+             Gate* gate = nullptr);
   PacketPort(const PacketPort&) = delete;
   PacketPort& operator=(const PacketPort&) = delete;
   ~PacketPort() override;
@@ -165,6 +167,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
 
   // Payload of one packet to or from that NIC with the present wire and ends.
   [[nodiscard]] std::size_t payload_room(NicAddress peer) const;
+  [[nodiscard]] bool carries_all() const override { return true; }
   [[nodiscard]] bool ready(NicAddress from) override;
   void start(NicAddress from, const Message& message, const LocalBuffer& local,
              const Completion& completion) override;
@@ -212,6 +215,8 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
                Remembered& answer);
   void move(TargetConnection& target, const Packet& packet, std::span<const std::byte> payload,
             Remembered& answer);
+  void move_atomic(TargetConnection& target, const Packet& packet,
+                   std::span<const std::byte> payload, Remembered& answer);
   void clear(TargetConnection& target, unsigned up_to);
   void abandon(TargetConnection& target);
   void owe(std::uint16_t number, std::uint16_t sequence);
@@ -226,7 +231,8 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   Wire& wire_;
   PortOptions options_;
   const std::size_t payload_max_;
-  Gate gate_;
+  Gate own_gate_;
+  Gate& gate_;
   RetryHandler retry_;
   Counters<PortCounters> stats_;
   std::uint64_t now_ns_ = 0;

@@ -10,7 +10,8 @@ namespace plnet::cassini::soft {
 
 void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalBuffer& local,
                        const Completion& completion) {
-  if (local.immediate.empty()) {
+  // The result of an atomic operation has a place before the value changes.
+  if (local.immediate.empty() || message.operation == Operation::kFetchingAtomic) {
     const Translated here = nic_.local_memory(local, message.operation, 0, message.length);
     if (here.code != ReturnCode::kOk) {
       nic_.completed(message, completion, {.code = here.code});
@@ -72,12 +73,12 @@ bool PacketPort::prepare(Connection& connection, std::size_t room) {
   sent.sequence = connection.next_sequence;
   sent.first = !out.started;
   sent.offset = out.sent;
-  sent.length =
-      static_cast<std::uint32_t>(std::min<std::size_t>(room, out.message.length - out.sent));
+  const std::uint32_t bytes = eager_bytes(out.message);
+  sent.length = static_cast<std::uint32_t>(std::min<std::size_t>(room, bytes - out.sent));
   sent.sent_ns = now_ns_;  // the timeout includes the wait for the wire
   out.started = true;
   out.sent += sent.length;
-  out.all_sent = out.sent == out.message.length;
+  out.all_sent = out.sent == bytes;
   sent.eom = out.all_sent;
   ++out.waiting;
   ++connection.count;
@@ -130,7 +131,9 @@ bool PacketPort::send(std::uint16_t number, Sent& sent) {
   packet.message = out.message;
   packet.message.source = nic_.address();
   std::span<const std::byte> payload;
-  if (out.message.operation == Operation::kPut && sent.length > 0) {
+  if (is_atomic(out.message.operation)) {
+    payload = out.local.immediate;
+  } else if (out.message.operation == Operation::kPut && sent.length > 0) {
     if (!out.local.immediate.empty()) {
       payload = out.local.immediate.subspan(sent.offset, sent.length);
     } else {
@@ -231,7 +234,7 @@ void PacketPort::answered_one(Sent& sent, const Packet& packet,
     out.all_sent = true;  // the rest cannot be delivered
   }
   if (sent.tries > 1) out.outcome.retried = true;
-  if (out.message.operation == Operation::kGet && out.outcome.code == ReturnCode::kOk) {
+  if (fetches(out.message.operation) && out.outcome.code == ReturnCode::kOk) {
     const std::uint64_t rest = packet.mlength - std::min(packet.mlength, sent.offset);
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(rest, sent.length));
     if (payload.size() < length) {
@@ -239,7 +242,8 @@ void PacketPort::answered_one(Sent& sent, const Packet& packet,
       sent.done = true;
       return;
     }
-    const Translated here = nic_.local_memory(out.local, Operation::kGet, sent.offset, length);
+    const Translated here =
+        nic_.local_memory(out.local, out.message.operation, sent.offset, length);
     if (here.code != ReturnCode::kOk) {
       out.outcome.code = here.code;
     } else if (length > 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "drivers/net/cassini/soft/atomic.hpp"
 #include "drivers/net/cassini/soft/packet_port.hpp"
 
 namespace plnet::cassini::soft {
@@ -56,7 +57,7 @@ void PacketPort::request(NicAddress from, const Packet& packet,
     nack(from, packet, ReturnCode::kNoTargetMst, 0);
     return;
   }
-  const bool get = packet.message.operation == Operation::kGet;
+  const bool get = fetches(packet.message.operation);
   if (remembered_ >= responses_max_ || place.sequence != 0 || (get && free_slabs_.empty())) {
     nack(from, packet, ReturnCode::kNoTargetTrs, 0);
     return;
@@ -94,10 +95,14 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
   answer.list = delivery.outcome.list;
   // No holes: each part follows the previous one, and the last one ends the message.
   const std::uint64_t end = packet.offset + packet.length;
-  if (packet.offset != target.next_offset || packet.eom != (end == target.message.length))
+  if (packet.offset != target.next_offset || packet.eom != (end == eager_bytes(target.message)))
     delivery.outcome.code = ReturnCode::kUncor;
   target.next_offset = end;
-  move(target, packet, payload, answer);
+  if (is_atomic(target.message.operation)) {
+    move_atomic(target, packet, payload, answer);
+  } else {
+    move(target, packet, payload, answer);
+  }
   if (delivery.cut) delivery.outcome.code = ReturnCode::kMstCancelled;
   if (packet.eom || delivery.outcome.code != ReturnCode::kOk) {
     nic_.portals().finish(target.message, delivery);
@@ -132,6 +137,34 @@ void PacketPort::move(TargetConnection& target, const Packet& packet,
     answer.length = static_cast<std::uint32_t>(wanted);
     std::memcpy(slab(answer.data), there.memory, wanted);
   }
+}
+
+// Nothing of the payload is trusted: it may be of any length and hold any request.
+void PacketPort::move_atomic(TargetConnection& target, const Packet& packet,
+                             std::span<const std::byte> payload, Remembered& answer) {
+  Delivery& delivery = target.delivery;
+  const Operation operation = target.message.operation;
+  AtomicRequest request;
+  const bool is_whole = payload.size() == sizeof request && packet.eom;
+  if (is_whole) std::memcpy(&request, payload.data(), sizeof request);
+  const std::uint32_t bytes = target.message.length;
+  if (packet.code != ReturnCode::kOk) {
+    delivery.outcome.code = packet.code;  // of the source
+  } else if (!is_whole || bytes != atomic_bytes(request.type)) {
+    delivery.outcome.code = ReturnCode::kUncor;
+  }
+  if (delivery.outcome.code != ReturnCode::kOk || delivery.cut) return;
+  const Translated there = nic_.portals().memory(delivery, operation, 0, bytes);
+  delivery.outcome.code =
+      there.code == ReturnCode::kOk ? check_atomic(request, delivery.start) : there.code;
+  if (delivery.outcome.code != ReturnCode::kOk || there.memory == nullptr) return;
+  AtomicValue before{};
+  run_atomic(request, there.memory, before);
+  if (!fetches(operation)) return;
+  answer.data = free_slabs_.back();
+  free_slabs_.pop_back();
+  answer.length = bytes;
+  std::memcpy(slab(answer.data), before.data(), bytes);
 }
 
 void PacketPort::owe(std::uint16_t number, std::uint16_t sequence) {

@@ -10,8 +10,9 @@
 namespace plnet::cassini::soft::atomic_test {
 namespace {
 
+using rigs::Between;
 using rigs::head;
-using rigs::LenientPair;
+using rigs::LenientOnBoth;
 using rigs::Slots;
 using Compare = AtomicCompare;
 using Op = AtomicOperation;
@@ -95,8 +96,8 @@ TEST(SoftAtomic, TypesWithoutTheOperation) {
             ReturnCode::kAtomicMisaligned);
 }
 
-struct SoftAtomicCommands : LenientPair {
-  SoftAtomicCommands() : LenientPair(PortalRequest{.matching = false}) {
+struct SoftAtomicCommands : LenientOnBoth {
+  SoftAtomicCommands() : LenientOnBoth(PortalRequest{.matching = false}) {
     b.append(b.arena.data(), 4096, 1, 0,
              [](std::byte* at) { layout::Target::UseOnce::set(at, 0); });
     value(0) = 40;
@@ -135,7 +136,7 @@ struct SoftAtomicCommands : LenientPair {
   }
 };
 
-TEST_F(SoftAtomicCommands, SumAndFetch) {
+TEST_P(SoftAtomicCommands, SumAndFetch) {
   local(0) = 2;
   dma(DmaOpcode::kAtomic);
   EXPECT_EQ(a.expect(EventType::kAck).get<layout::InitiatorShort::UserPtr>(), 5U);
@@ -149,7 +150,7 @@ TEST_F(SoftAtomicCommands, SumAndFetch) {
   (void)b.expect(EventType::kFetchAtomic);
 }
 
-TEST_F(SoftAtomicCommands, ErrorsLeaveTheValue) {
+TEST_P(SoftAtomicCommands, ErrorsLeaveTheValue) {
   local(0) = 2;
   dma(DmaOpcode::kAtomic, [](std::byte* at) { layout::DmaAtomic::RemoteOffset::set(at, 4); });
   (void)a.expect(EventType::kAck, ReturnCode::kAtomicMisaligned);
@@ -164,7 +165,7 @@ TEST_F(SoftAtomicCommands, ErrorsLeaveTheValue) {
   EXPECT_EQ(value(0), 40U);
 }
 
-TEST_F(SoftAtomicCommands, OperandsInTheCommand) {
+TEST_P(SoftAtomicCommands, OperandsInTheCommand) {
   set_state(true);
   Slots small;
   head(small.data(), CommandType::kIdc, 0, DmaOpcode::kAtomic);
@@ -194,6 +195,9 @@ TEST_F(SoftAtomicCommands, OperandsInTheCommand) {
   EXPECT_EQ(value(0), 77U);
   EXPECT_EQ(local(1), 43U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Joined, SoftAtomicCommands, testing::Values(Between::kNothing));
+INSTANTIATE_TEST_SUITE_P(Wired, SoftAtomicCommands, testing::Values(Between::kWire));
 
 }  // namespace
 }  // namespace plnet::cassini::soft::atomic_test

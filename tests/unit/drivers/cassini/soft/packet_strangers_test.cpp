@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "drivers/net/cassini/soft/atomic.hpp"
 #include "tests/unit/drivers/cassini/soft/packet_rig.hpp"
 
 namespace plnet::cassini::soft::packet_strangers_test {
@@ -134,6 +135,47 @@ TEST(SoftPacketStrangers, ACodeThatDoesNotFitIntoAnEventIsRefused) {
   rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
   rig.a->expect(EventType::kAck);
   rig.b->expect(EventType::kPut);
+}
+
+// Requests that no NIC sends: of other lengths than their type has, cut, or in several parts.
+TEST(SoftPacketStrangers, AForgedAtomicLeavesTheMemory) {
+  Rig rig;
+  InprocWire third(rig.cable, 3);
+  append_lasting(*rig.b);
+  rig.b->arena.data()[0] = std::byte{40};
+  std::uint32_t epoch = 0;
+  const auto lie = [&](AtomicRequest request, std::uint32_t length, std::size_t bytes, bool eom) {
+    request.first.fill(std::byte{2});
+    const auto payload = std::as_bytes(std::span(&request, 1));
+    const PacketHeader header = encode({.syn = true,
+                                        .eom = eom,
+                                        .sequence = 1,
+                                        .epoch = ++epoch,
+                                        .length = length,
+                                        .message = {.operation = Operation::kFetchingAtomic,
+                                                    .vni = rigs::kVni,
+                                                    .pid = 9,
+                                                    .source = 3,
+                                                    .destination = 2,
+                                                    .length = length,
+                                                    .match_bits = 1}});
+    ASSERT_TRUE(third.send(2, header, payload.first(bytes)));
+    rig.run(3);
+  };
+  constexpr std::size_t kWhole = sizeof(AtomicRequest);
+  const AtomicRequest good{};
+  lie(good, 8, 0, true);
+  lie(good, 8, kWhole - 1, true);
+  lie(good, 4, kWhole, true);
+  lie(good, 100, kWhole, true);
+  lie(good, 1U << 30U, kWhole, true);
+  lie(good, 8, kWhole, false);
+  lie({.operation = static_cast<AtomicOperation>(3)}, 8, kWhole, true);
+  lie({.type = static_cast<AtomicType>(200)}, 8, kWhole, true);
+  lie({.type = static_cast<AtomicType>(200)}, 0, kWhole, true);
+  EXPECT_EQ(rig.b->arena.data()[0], std::byte{40});
+  lie(good, 8, kWhole, true);
+  EXPECT_EQ(rig.b->arena.data()[0], std::byte{42});
 }
 
 }  // namespace

@@ -76,6 +76,28 @@ TEST(SoftPacket, HeadersSurviveTheWire) {
   EXPECT_FALSE(decode(std::span(whole).first(87)));
 }
 
+TEST(SoftPacket, HeaderOfARendezvous) {
+  Packet packet{
+      .type = PacketType::kFirst,
+      .sequence = 1,
+      .message = {.length = 100'000, .rendezvous = true, .rendezvous_id = 9, .eager_length = 4096}};
+  const auto back = decode(encode(packet));
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(back->message.rendezvous);
+  EXPECT_EQ(back->message.rendezvous_id, 9);
+  EXPECT_EQ(eager_bytes(back->message), 4096U);
+  packet.message.restricted = true;
+  EXPECT_FALSE(decode(encode(packet)));
+  packet.message.restricted = false;
+  packet.message.operation = Operation::kFetchingAtomic;
+  EXPECT_FALSE(decode(encode(packet)));
+  packet.message.rendezvous = false;
+  EXPECT_EQ(decode(encode(packet))->message.operation, Operation::kFetchingAtomic);
+  PacketHeader bad = encode(packet);
+  layout::WirePacket::Opcode::set(bad.data(), 5);
+  EXPECT_FALSE(decode(bad));
+}
+
 TEST(SoftPacket, SequenceNumbersGoRound) {
   EXPECT_EQ(sequence_after(4095), 1U);
   EXPECT_EQ(sequence_after(1), 2U);

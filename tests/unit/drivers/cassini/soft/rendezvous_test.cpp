@@ -7,25 +7,26 @@
 namespace plnet::cassini::soft::rendezvous_test {
 namespace {
 
+using rigs::Between;
 using rigs::Event;
-using rigs::LenientPair;
+using rigs::LenientOnBoth;
 using Le = layout::Target;
 using Long = layout::TargetLong;
 
-struct SoftRendezvous : LenientPair {
+struct SoftRendezvous : LenientOnBoth {
   static constexpr std::uint32_t kLength = 5000;
   static constexpr std::uint32_t kEager = 100;
-  void send() {
-    for (unsigned i = 0; i < kLength; ++i)
+  void send(std::uint32_t length = kLength, std::uint32_t eager = kEager) {
+    for (unsigned i = 0; i < length; ++i)
       a.arena.data()[i] = static_cast<std::byte>(i * 7);
-    a.dma(DmaOpcode::kRendezvousPut, b, a.arena.data(), kLength, 7, 3, [&](std::byte* at) {
+    a.dma(DmaOpcode::kRendezvousPut, b, a.arena.data(), length, 7, 3, [&](std::byte* at) {
       using Dma = layout::FullDma;
-      Dma::EagerLength::set(at, kEager);
+      Dma::EagerLength::set(at, eager);
       Dma::RendezvousId::set(at, 9);
       Dma::UseOffsetForGet::set(at, 1);
       Dma::RemoteOffset::set(at, a.iova(a.arena.data()));
     });
-    EXPECT_EQ(a.expect(EventType::kAck).get<layout::InitiatorShort::MLength>(), kEager);
+    EXPECT_EQ(a.expect(EventType::kAck).get<layout::InitiatorShort::MLength>(), eager);
   }
   void expect_rendezvous(const std::byte* place, std::uint64_t buffer) {
     const Event event = b.expect(EventType::kRendezvous);
@@ -42,7 +43,7 @@ struct SoftRendezvous : LenientPair {
   }
 };
 
-TEST_F(SoftRendezvous, Expected) {
+TEST_P(SoftRendezvous, Expected) {
   b.append(b.arena.data(), 8192, 4, 7);
   send();
   const Event put = b.expect(EventType::kPut);
@@ -55,7 +56,25 @@ TEST_F(SoftRendezvous, Expected) {
   EXPECT_EQ(b.arena.data()[kEager], std::byte{0});
 }
 
-TEST_F(SoftRendezvous, Unexpected) {
+// On a wire these are several packets.
+TEST_P(SoftRendezvous, ManyEagerBytes) {
+  b.append(b.arena.data(), 8192, 4, 7);
+  send(8000, 7000);
+  EXPECT_EQ(b.expect(EventType::kPut).get<Long::MLength>(), 7000U);
+  EXPECT_EQ(b.expect(EventType::kRendezvous).get<Long::RLength>(), 8000U);
+  EXPECT_EQ(std::memcmp(a.arena.data(), b.arena.data(), 7000), 0);
+  EXPECT_EQ(b.arena.data()[7000], std::byte{0});
+}
+
+TEST_P(SoftRendezvous, NoEagerBytes) {
+  b.append(b.arena.data(), 8192, 4, 7);
+  send(8000, 0);
+  EXPECT_EQ(b.expect(EventType::kPut).get<Long::MLength>(), 0U);
+  EXPECT_EQ(b.expect(EventType::kRendezvous).get<Long::RLength>(), 8000U);
+  EXPECT_EQ(b.arena.data()[1], std::byte{0});
+}
+
+TEST_P(SoftRendezvous, Unexpected) {
   b.append(b.arena.data() + 65536, 8192, 2, 7,
            [](std::byte* at) { Le::PtlList::set(at, static_cast<unsigned>(ListKind::kOverflow)); });
   send();
@@ -71,7 +90,7 @@ TEST_F(SoftRendezvous, Unexpected) {
 }
 
 // The whole message takes its place in an entry for many.
-TEST_F(SoftRendezvous, EntryForManyMessages) {
+TEST_P(SoftRendezvous, EntryForManyMessages) {
   b.append(b.arena.data(), 8192, 4, 7, [](std::byte* at) {
     Le::UseOnce::set(at, 0);
     Le::ManageLocal::set(at, 1);
@@ -85,7 +104,7 @@ TEST_F(SoftRendezvous, EntryForManyMessages) {
 }
 
 // Messages that waited take room in an entry for many, which is unlinked when too little is left.
-TEST_F(SoftRendezvous, WaitingMessagesUseAnEntryUp) {
+TEST_P(SoftRendezvous, WaitingMessagesUseAnEntryUp) {
   b.append(b.arena.data() + 65536, 8192, 2, 7, [](std::byte* at) {
     Le::PtlList::set(at, static_cast<unsigned>(ListKind::kOverflow));
     Le::UseOnce::set(at, 0);
@@ -105,6 +124,9 @@ TEST_F(SoftRendezvous, WaitingMessagesUseAnEntryUp) {
   EXPECT_EQ(b.expect(EventType::kPutOverflow).get<Long::AutoUnlinked>(), 1U) << "200 are left";
   b.expect_silence();
 }
+
+INSTANTIATE_TEST_SUITE_P(Joined, SoftRendezvous, testing::Values(Between::kNothing));
+INSTANTIATE_TEST_SUITE_P(Wired, SoftRendezvous, testing::Values(Between::kWire));
 
 }  // namespace
 }  // namespace plnet::cassini::soft::rendezvous_test
