@@ -58,6 +58,7 @@ libcxi::DeviceInfo Allocations::info_of(unsigned id) const {
   libcxi::DeviceInfo info{};
   info.id = id;
   info.nic_address = nic.address();
+  info.pci_device = static_cast<std::uint8_t>(id);  // 0000:00:ID.0: devices differ, as on a bus
   info.pid_bits = kPidBits;
   info.pid_count = kPidAnyValue;
   info.pid_granule = kPidGranule;

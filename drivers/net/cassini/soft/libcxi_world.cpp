@@ -4,11 +4,13 @@
 // the end.
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <expected>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <dlfcn.h>
@@ -16,30 +18,124 @@
 #include "drivers/net/cassini/soft/allocations.hpp"
 #include "drivers/net/cassini/soft/fabric.hpp"
 #include "drivers/net/cassini/soft/libcxi_functions.hpp"
+#include "drivers/net/cassini/soft/packet_port.hpp"
 #include "drivers/net/cassini/soft/soft_config.hpp"
+#include "drivers/net/cassini/soft/wire_local.hpp"
 
 namespace plnet::cassini::soft {
 namespace {
 
-constexpr std::uint64_t kNsPerStep = 100;  // a clock of its own: nothing here waits for real time
 constexpr std::size_t kConfigMax = 65536;
 
-std::vector<Nic*> make_nics(Fabric& fabric, const SoftConfig& config) {
-  std::vector<Nic*> nics;
-  nics.reserve(config.addresses.size());
-  for (const NicAddress address : config.addresses) {
-    nics.push_back(&fabric.add({.address = address,
-                                .services = {Service{.id = kDefaultService, .vnis = config.vnis}},
-                                .strict = config.strict}));
-  }
-  return nics;
+NicOptions nic_options(const SoftConfig& config, NicAddress address) {
+  return {.address = address,
+          .services = {Service{.id = kDefaultService, .vnis = config.vnis}},
+          .strict = config.strict};
 }
 
-// Devices joined in this process, and a thread that steps them.
+// The NICs of this process, which one thread steps.
+class Devices {
+ public:
+  virtual ~Devices() = default;
+  [[nodiscard]] virtual Gate& gate() = 0;
+  [[nodiscard]] virtual std::vector<Nic*> nics() = 0;
+  // Returns the amount of work.
+  virtual unsigned step() = 0;
+};
+
+// Joined in this process alone. Nothing here waits for real time: the clock is one of their own.
+class JoinedDevices final : public Devices {
+ public:
+  explicit JoinedDevices(const SoftConfig& config) {
+    for (const NicAddress address : config.addresses)
+      nics_.push_back(&fabric_.add(nic_options(config, address)));
+  }
+  [[nodiscard]] Gate& gate() override { return fabric_.gate(); }
+  [[nodiscard]] std::vector<Nic*> nics() override { return nics_; }
+  unsigned step() override {
+    constexpr std::uint64_t kNsPerStep = 100;
+    const unsigned done = fabric_.step(now_ns_);
+    if (fabric_.now_ns() == now_ns_) now_ns_ += kNsPerStep;  // else another thread allocates
+    return done;
+  }
+
+ private:
+  Fabric fabric_;
+  std::vector<Nic*> nics_;
+  std::uint64_t now_ns_ = 0;
+};
+
+// Each on a wire to the NICs of other processes. Packets wait for answers in real time.
+class WiredDevices final : public Devices {
+ public:
+  static std::expected<std::unique_ptr<WiredDevices>, std::string> open(const SoftConfig& config) {
+    auto made = std::unique_ptr<WiredDevices>(new WiredDevices);
+    for (const NicAddress address : config.addresses) {
+      auto wire = WireLocal::open({.directory = config.fabric, .address = address});
+      if (!wire) return std::unexpected(std::move(wire.error().what));
+      made->devices_.push_back(
+          std::make_unique<Device>(made->gate_, std::move(*wire), nic_options(config, address)));
+    }
+    return made;
+  }
+  [[nodiscard]] Gate& gate() override { return gate_; }
+  [[nodiscard]] std::vector<Nic*> nics() override {
+    std::vector<Nic*> all;
+    for (const auto& device : devices_)
+      all.push_back(&device->nic);
+    return all;
+  }
+  unsigned step() override {
+    const std::uint64_t now_ns = real_time_ns();
+    unsigned done = 0;
+    for (const auto& device : devices_)
+      done += device->port.step(now_ns);
+    return done;
+  }
+
+ private:
+  struct Device {
+    Device(Gate& gate, std::unique_ptr<WireLocal> to_others, const NicOptions& options)
+        : wire(std::move(to_others)),
+          nic(options),
+          port(nic, *wire, port_options(options.address), nullptr, &gate) {}
+    std::unique_ptr<WireLocal> wire;
+    Nic nic;
+    PacketPort port;
+  };
+
+  WiredDevices() = default;
+  static std::uint64_t real_time_ns() {
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                      std::chrono::nanoseconds(1));
+  }
+  static PortOptions port_options(NicAddress address) {
+    // Sixteenths of a second, as of a NIC on a port of DPDK: peers recognise a restart.
+    constexpr std::uint64_t kIncarnationNs = 62'500'000;
+    // A peer that does not answer is a process that has ended or is stopped; another may have its
+    // address at any moment.
+    constexpr std::uint64_t kDownNidNs = 4'000'000'000;
+    const std::uint64_t now_ns = real_time_ns();
+    // A fabric of one host: a few processes, each with a few endpoints.
+    return {.payload_max = kPayloadMax,
+            .retry = {.down_nid_ns = kDownNidNs},
+            .incarnation = static_cast<std::uint32_t>(now_ns / kIncarnationNs) & 0xffff,
+            .source_connections = 1024,
+            .target_connections = 2048,
+            .seed = now_ns ^ address};
+  }
+
+  Gate gate_;
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+// The devices, what this process has allocated on them, and the thread that steps them.
 class World {
  public:
-  explicit World(const SoftConfig& config)
-      : allocations_(fabric_.gate(), make_nics(fabric_, config)), thread_([this] { run(); }) {}
+  explicit World(std::unique_ptr<Devices> devices)
+      : devices_(std::move(devices)),
+        allocations_(devices_->gate(), devices_->nics()),
+        thread_([this] { run(); }) {}
   ~World() {
     stop_.store(true, std::memory_order_relaxed);
     thread_.join();
@@ -50,14 +146,12 @@ class World {
 
  private:
   void run() {
-    for (std::uint64_t now = 0; !stop_.load(std::memory_order_relaxed);) {
-      if (fabric_.step(now) == 0) std::this_thread::yield();
-      if (fabric_.now_ns() != now) continue;  // another thread allocates: not a step
-      now += kNsPerStep;
+    while (!stop_.load(std::memory_order_relaxed)) {
+      if (devices_->step() == 0) std::this_thread::yield();
     }
   }
 
-  Fabric fabric_;
+  std::unique_ptr<Devices> devices_;
   Allocations allocations_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
@@ -82,14 +176,21 @@ std::expected<SoftConfig, std::string> read_config() {
   return config;
 }
 
+std::expected<std::unique_ptr<Devices>, std::string> make_devices(const SoftConfig& config) {
+  if (config.fabric.empty()) return std::make_unique<JoinedDevices>(config);
+  return WiredDevices::open(config);
+}
+
 std::unique_ptr<World> make_world() {
   const auto config = read_config();
-  if (config) return std::make_unique<World>(*config);
-  (void)std::fprintf(stderr, "libcxi: %s\n", config.error().c_str());
+  auto devices = config ? make_devices(*config) : std::unexpected(config.error());
+  if (devices) return std::make_unique<World>(std::move(*devices));
+  (void)std::fprintf(stderr, "libcxi: %s\n", devices.error().c_str());
   return nullptr;
 }
 
-// Null: the file beside the library (its path and ".conf") has an error, which is on stderr.
+// Null: the file beside the library (its path and ".conf") has an error, or the fabric that it
+// names is not there; stderr has the reason.
 World* world() {
   static const std::unique_ptr<World> the_world = make_world();
   return the_world.get();

@@ -35,6 +35,7 @@ struct Parser {
   bool joined = false;
   std::vector<std::uint16_t> vnis;
   std::optional<bool> strict;
+  std::string fabric;
 
   Line set(std::string_view name, std::string_view value) {
     constexpr std::string_view kAddress = "address.";
@@ -57,9 +58,15 @@ struct Parser {
   Line set_join(std::string_view value) {
     if (joined) return std::unexpected("join is set a second time");
     joined = true;
+    constexpr std::string_view kLocal = "local ";
     if (value == "process") return {};
+    if (value.starts_with(kLocal)) {
+      fabric = trimmed(value.substr(kLocal.size()));
+      if (fabric.starts_with('/')) return {};
+    }
     return std::unexpected(
-        "the devices can be joined in this process alone (join = process), not " +
+        "the devices are joined in this process (join = process) or with other processes by a "
+        "directory (join = local /DIRECTORY), not " +
         std::string(value));
   }
   Line set_vnis(std::string_view value) {
@@ -120,6 +127,7 @@ std::expected<SoftConfig, std::string> parse_soft_config(std::string_view text) 
   SoftConfig config;
   config.vnis = parser.vnis;
   config.strict = parser.strict.value_or(false);
+  config.fabric = parser.fabric;
   if (parser.devices) config.addresses.resize(*parser.devices);
   const auto count = static_cast<std::uint32_t>(config.addresses.size());
   for (std::uint32_t i = 0; i < count; ++i)

@@ -21,6 +21,9 @@ struct SoftConfig {
   // VNIs of the default service; empty: any.
   std::vector<std::uint16_t> vnis;
   bool strict = false;  // NicOptions
+  // Directory of the fabric that the devices share with other processes of the host
+  // (wire_local.hpp); empty: they are joined in their process.
+  std::string fabric;
 };
 
 // The error names the line: "line 3: no such setting: device".

@@ -30,6 +30,13 @@ TEST(SoftConfigFile, VnisAndStrictness) {
   EXPECT_TRUE(config->strict);
 }
 
+TEST(SoftConfigFile, AFabricOfSeveralProcesses) {
+  EXPECT_TRUE(parse_soft_config("join = process")->fabric.empty());
+  const auto config = parse_soft_config("join = local  /run/fabric one ");
+  ASSERT_TRUE(config) << config.error();
+  EXPECT_EQ(config->fabric, "/run/fabric one");
+}
+
 TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
   for (const auto& [text, error] : std::initializer_list<std::pair<const char*, const char*>>{
            {"device = 3", "line 1: no such setting: device"},
@@ -49,7 +56,11 @@ TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
            {"address.0 = 0x101",
             "two devices have the same address: devices without a setting count up from 0x100"},
            {"join = ethdev",
-            "line 1: the devices can be joined in this process alone (join = process), not ethdev"},
+            "line 1: the devices are joined in this process (join = process) or with other "
+            "processes by a directory (join = local /DIRECTORY), not ethdev"},
+           {"join = local fabric",
+            "line 1: the devices are joined in this process (join = process) or with other "
+            "processes by a directory (join = local /DIRECTORY), not local fabric"},
            {"vnis = 0", "line 1: vnis are one to four numbers from 1 to 65535, not 0"},
            {"vnis = 1 2 3 4 5", "line 1: vnis are one to four numbers from 1 to 65535, not 5"},
            {"strict = maybe", "line 1: strict is yes or no, not maybe"},
