@@ -9,7 +9,8 @@ from tcp_nodes import add_v4, nid, pings, works
 from two_hosts import two_hosts
 from cases_common import one_shard
 
-SECTIONS = {"lnet-sim": 1, "lnet-pin": 8, "lnet-router": 8, "lnet-selftest": 8, "lnet-traffic": 8, "lnetctl": 8, "lnetdump": 8, "lst": 8}
+SECTIONS = {"lnet-sim": 1, "lnet-pin": 8, "lnet-router": 8, "lnet-selftest": 8, "lnet-traffic": 8, "lnetctl": 8, "lnetdump": 8, "lst": 8,
+            "plnet-cxi-lab": 1}
 # Prints what the completion of a command line offers, as readline would ask for it.
 BASH = ('source "$2"; COMP_LINE=$1; COMP_POINT=${#1}; read -ra COMP_WORDS <<< "$1"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
         '$(complete -p "${COMP_WORDS[0]}" | sed "s/.*-F \\([^ ]*\\) .*/\\1/"); printf "%s\\n" "${COMPREPLY[@]}"')

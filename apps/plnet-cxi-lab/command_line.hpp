@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flags of plnet-cxi-lab, checked.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "node/flags/flags.hpp"
+
+namespace plnet::cxi_lab {
+
+inline constexpr unsigned kNodesMax = 64;
+inline constexpr unsigned kNicsMax = 8;
+
+struct CommandLine {
+  unsigned nodes = 2;
+  unsigned nics_per_rank = 1;
+  std::string library;  // libcxi.so.1; empty: that of the installation
+  std::vector<std::string> command;
+};
+
+// The error: the reason to end the program early.
+[[nodiscard]] std::expected<CommandLine, node::EarlyEnd> parse_command_line(
+    int count, const char* const* words);
+
+}  // namespace plnet::cxi_lab

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names, addresses and files of a lab, computed from its size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plnet::cxi_lab {
+
+struct Plan {
+  unsigned nodes = 2;
+  unsigned nics_per_rank = 1;
+  std::string folder;   // seen by all ranks and by nobody else
+  std::string library;  // libcxi.so.1
+
+  [[nodiscard]] std::string fabric() const { return folder + "/fabric"; }
+  [[nodiscard]] std::string rank_folder(unsigned rank) const;
+  // Ethernet and NIC address of Slingshot go together: an algorithmic MAC address (AMA) is locally
+  // administered and ends with the 20 bits of the NIC's.
+  [[nodiscard]] std::uint32_t nic_address(unsigned rank, unsigned nic) const;
+  [[nodiscard]] std::string mac(unsigned rank, unsigned nic) const;
+  [[nodiscard]] static std::string ip(unsigned rank, unsigned nic);
+  // The file beside the rank's libcxi.so.1.
+  [[nodiscard]] std::string library_config(unsigned rank) const;
+  // Environment of the rank's command; LD_LIBRARY_PATH is before `library_path`.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment(
+      unsigned rank, const std::string& library_path) const;
+  // Input of `ip -batch`: for the lab itself, for the cables to a rank in the namespace of that
+  // process, and for the rank.
+  [[nodiscard]] std::string bridge_commands() const;
+  [[nodiscard]] std::string cable_commands(unsigned rank, int process) const;
+  [[nodiscard]] std::string interface_commands(unsigned rank) const;
+  // /sys/class/net as libfabric's provider reads it (prov/cxi/src/cxip_if.c): path below it and
+  // contents.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> sysfs_files(unsigned rank) const;
+  // The device of an interface: its name is the PCI address in the NIC's description.
+  [[nodiscard]] static std::string pci_link(unsigned nic);
+};
+
+}  // namespace plnet::cxi_lab

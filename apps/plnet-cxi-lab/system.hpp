@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls of the system that make namespaces, files and network interfaces of a lab. Each ends
+// in words for people.
+#pragma once
+
+#include <string>
+
+#include "lib/base/result.hpp"
+
+namespace plnet::cxi_lab {
+
+// The error of the last system call.
+[[nodiscard]] std::unexpected<Error> system_failure(const std::string& what);
+[[nodiscard]] Outcome<void> write_file(const std::string& path, const std::string& text);
+[[nodiscard]] Outcome<void> make_folder(const std::string& path);
+// `ip -batch` with these commands, in the network namespace of this process.
+[[nodiscard]] Outcome<void> run_ip(const std::string& commands);
+// Mount and network namespaces of this process alone; no mount is seen outside. A user who is not
+// root gets a user namespace, too, in which it is.
+[[nodiscard]] Outcome<void> enter_own_namespaces();
+// An empty file system in memory, which nobody outside of the mount namespace sees.
+[[nodiscard]] Outcome<void> mount_empty(const std::string& folder);
+
+}  // namespace plnet::cxi_lab

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""plnet-cxi-lab: ranks with Slingshot NICs in software, on one fabric; LNet nodes on libcxi.so.1 in them."""
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+
+from cases_common import CPT, PLAN
+from kfi_nodes import IMPATIENT, KFI_NET, nid
+from site_under_test import CALL_TIMEOUT_S, eventually, needs_root
+from traffic_nodes import BAD
+
+FIRST_ADDRESS = 0x100  # of the NICs: they count up
+OPERATIONS = 300
+NODE = f"{KFI_NET}{PLAN.format(cpts=CPT.format(cpu=min(os.sched_getaffinity(0)))).replace('arena_mib: 4', 'arena_mib: 16')}    kfi: {{interfaces: [{{name: cxi0}}]}}\n"
+# Each rank is a node; its process number is the first line that it prints.
+RANK = ('echo process $$; mkdir -p {folder}/$CXI_LAB_RANK; exec {program} --socket {folder}/rank-$CXI_LAB_RANK.sock '
+        '--instance rank-$CXI_LAB_RANK --lock-dir {folder}/$CXI_LAB_RANK --config {config} --options {options} --idle sleep '
+        '--window 4 --bytes-max 65536 --stay {to}')
+
+
+def words(site, *arguments):
+    return (site.program("plnet-cxi-lab"), "--library", site.program("libcxi.so.1"), *arguments)
+
+
+def lab(site, *arguments):
+    needs_root()
+    return site.run(*words(site, *arguments))
+
+
+def lines(text, rank):
+    return [line.removeprefix(f"{rank}: ") for line in text.splitlines() if line.startswith(f"{rank}: ")]
+
+
+def case_each_rank_has_its_number_and_the_first_bad_status_counts(site):
+    done = lab(site, "-n", "3", "sh", "-c", 'echo "rank $CXI_LAB_RANK of $CXI_LAB_NODES"; echo to errors >&2; exit $((CXI_LAB_RANK * 5 % 8))')
+    assert done.returncode in (5, 2), f"{done.returncode}\n{done.stderr}"
+    for rank in range(3):
+        assert lines(done.stdout, rank) == [f"rank {rank} of 3"], done.stdout
+        assert lines(done.stderr, rank) == ["to errors"], done.stderr
+    assert lab(site, "true").returncode == 0
+    done = lab(site, "/nowhere/program")
+    assert done.returncode == 127 and "0: plnet-cxi-lab: /nowhere/program: No such file" in done.stderr, done.stderr
+    done = lab(site, "-n", "1", "sh", "-c", "kill -9 $$")
+    assert done.returncode == 128 + signal.SIGKILL, done
+    done = site.run(site.program("plnet-cxi-lab"), "--library", "/nowhere/libcxi.so.1", "true")
+    assert done.returncode == 1 and "/nowhere/libcxi.so.1" in done.stderr, done.stderr
+
+
+def case_interfaces_are_as_libfabric_looks_for_them(site):
+    """prov/cxi/src/cxip_if.c: the PCI address below /sys/class/net, an address that was set (3) and is local (02:…), link, speed."""
+    look = ('for n in /sys/class/net/*; do echo ${n##*/} $(basename $(readlink $n/device)) $(cat $n/addr_assign_type $n/address '
+            '$n/operstate $n/speed); done; ip -br link show hsn1; cat ${LD_LIBRARY_PATH%%:*}/libcxi.so.1.conf')
+    done = lab(site, "-n", "2", "--nics-per-rank", "2", "sh", "-c", look)
+    assert done.returncode == 0, done.stderr
+    shown = lines(done.stdout, 1)
+    assert shown[0] == "hsn0 0000:00:00.0 3 02:00:00:00:01:02 up 200000", done.stdout
+    assert shown[1] == "hsn1 0000:00:01.0 3 02:00:00:00:01:03 up 200000", done.stdout
+    assert re.match(r"hsn1\S* +\S+ +02:00:00:00:01:03 ", shown[2]), done.stdout
+    assert shown[3:6] == ["devices = 2", "address.0 = 0x102", "address.1 = 0x103"], done.stdout
+    assert lines(done.stdout, 0)[0] == "hsn0 0000:00:00.0 3 02:00:00:00:01:00 up 200000", done.stdout
+
+
+def case_ranks_reach_each_other_by_ip(site):
+    meet = ('import os, socket; rank = int(os.environ["CXI_LAB_RANK"]); names = os.environ["CXI_LAB_ADDRESSES"].split()\n'
+            'if rank == 0:\n'
+            '    with socket.create_server((os.environ["CXI_LAB_ADDRESS"], 7000)) as server: print(server.accept()[1][0])\n'
+            'else:\n'
+            '    while True:\n'
+            '        try: socket.create_connection((names[0], 7000)).close(); break\n'
+            '        except OSError: pass\n')
+    done = lab(site, "python3", "-c", meet)
+    assert done.returncode == 0 and lines(done.stdout, 0) == ["10.201.0.2"], f"{done.stdout}{done.stderr}"
+
+
+class Nodes:
+    """A lab that runs an LNet node in each rank."""
+
+    def __init__(self, site, count, to):
+        needs_root()
+        self.site, self.log = site, site.path("lab.log")
+        rank = RANK.format(program=site.program("lnet-traffic"), folder=site.directory, config=site.write("rank.yaml", NODE),
+                           options=site.write("kfi.conf", IMPATIENT), to=to)
+        self._file = open(self.log, "wb")
+        self.process = subprocess.Popen(words(site, "-n", str(count), "sh", "-c", rank), stdout=self._file, stderr=subprocess.STDOUT,
+                                        stdin=subprocess.DEVNULL, start_new_session=True, cwd=site.directory)
+
+    def output(self):
+        return self.log.read_text(errors="replace")
+
+    def lnetctl(self, rank, *command):
+        return self.site.lnetctl("--socket", str(self.site.path(f"rank-{rank}.sock")), *command)
+
+    def pings(self, rank, other):
+        return self.lnetctl(rank, "ping", "--timeout", "3", nid(FIRST_ADDRESS + other)).returncode == 0
+
+    def counted(self, rank, row):
+        """Of lnet-traffic, over all shards."""
+        done = self.lnetctl(rank, "--json", "counters", "show")
+        rows = json.loads(done.stdout)["counters"] if done.returncode == 0 else []
+        return sum(each[row] for each in rows if each["object"] == "traffic")
+
+    def process_of(self, rank):
+        return int(re.search(rf"^{rank}: process (\d+)$", self.output(), re.MULTILINE).group(1))
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(CALL_TIMEOUT_S)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._file.close()
+
+
+@contextlib.contextmanager
+def nodes(site, count, to=""):
+    made = Nodes(site, count, to)
+    try:
+        yield made
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n--- the lab\n{made.output()}") from error
+    finally:
+        made.close()
+
+
+def case_nodes_in_two_ranks_exchange_payloads(site):
+    with nodes(site, 2, to=f"--count {OPERATIONS} --to {nid(FIRST_ADDRESS)} --to {nid(FIRST_ADDRESS + 1)}") as both:
+        for rank in (0, 1):
+            ended = lambda: both.counted(rank, "answered") + both.counted(rank, "failed") >= OPERATIONS
+            eventually(f"all operations of rank {rank} have ended", ended, CALL_TIMEOUT_S)
+        for rank in (0, 1):
+            # Those before the other rank was there fail.
+            assert both.counted(rank, "answered") > OPERATIONS // 2, [both.counted(rank, row) for row in ("answered", "failed")]
+            assert [both.counted(rank, row) for row in BAD] == [0, 0, 0], both.output()
+        assert both.stop() == 0, "both end cleanly"
+
+
+def case_a_killed_rank_leaves_the_others_running(site):
+    with nodes(site, 3) as three:
+        for rank, other in ((0, 1), (1, 2), (2, 0)):
+            eventually(f"rank {rank} reaches {other}", lambda: three.pings(rank, other), CALL_TIMEOUT_S)
+        subprocess.run(["kill", "-9", str(three.process_of(2))], check=True)
+        eventually("its end is seen", lambda: not three.pings(0, 2), CALL_TIMEOUT_S)
+        assert three.process.poll() is None, "the lab goes on"
+        for rank in (0, 1):
+            eventually(f"rank {rank} reaches the other", lambda: three.pings(rank, 1 - rank), CALL_TIMEOUT_S)
+        assert three.stop() == 128 + signal.SIGKILL, "the first bad status"

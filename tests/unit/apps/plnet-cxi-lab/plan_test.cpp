@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/plnet-cxi-lab/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "apps/plnet-cxi-lab/command_line.hpp"
+#include "apps/plnet-cxi-lab/prefixed_lines.hpp"
+#include "drivers/net/cassini/soft/soft_config.hpp"
+
+namespace plnet::cxi_lab::plan_test {
+namespace {
+
+using Words = std::vector<const char*>;
+
+Plan plan_of(unsigned nodes, unsigned nics) {
+  return {.nodes = nodes, .nics_per_rank = nics, .folder = "/tmp/lab", .library = "/lib/cxi"};
+}
+
+TEST(CxiLabPlan, NoTwoNicsHaveAnAddress) {
+  const Plan plan = plan_of(kNodesMax, kNicsMax);
+  std::vector<std::string> macs;
+  for (unsigned rank = 0; rank < plan.nodes; ++rank) {
+    for (unsigned nic = 0; nic < plan.nics_per_rank; ++nic)
+      macs.push_back(plan.mac(rank, nic));
+  }
+  EXPECT_EQ(macs.front(), "02:00:00:00:01:00");
+  EXPECT_EQ(macs.back(), "02:00:00:00:02:ff");
+  std::ranges::sort(macs);
+  EXPECT_EQ(std::ranges::adjacent_find(macs), macs.end());
+  EXPECT_EQ(Plan::ip(kNodesMax - 1, kNicsMax - 1), "10.208.0.64");
+}
+
+// The library reads its own file with the same reader.
+TEST(CxiLabPlan, TheLibraryTakesItsConfiguration) {
+  const Plan plan = plan_of(3, 2);
+  const auto config = cassini::soft::parse_soft_config(plan.library_config(2));
+  ASSERT_TRUE(config) << config.error();
+  EXPECT_EQ(config->addresses, (std::vector<cassini::soft::NicAddress>{0x104, 0x105}));
+  EXPECT_EQ(config->fabric, "/tmp/lab/fabric");
+}
+
+TEST(CxiLabPlan, EnvironmentOfARank) {
+  const auto all = plan_of(2, 1).environment(1, "/usr/local/lib");
+  const auto value = [&all](std::string_view name) {
+    const auto found = std::ranges::find(all, name, [](const auto& one) { return one.first; });
+    return found == all.end() ? "" : found->second;
+  };
+  EXPECT_EQ(value("CXI_LAB_RANK"), "1");
+  EXPECT_EQ(value("CXI_LAB_NODES"), "2");
+  EXPECT_EQ(value("CXI_LAB_ADDRESS"), "10.201.0.2");
+  EXPECT_EQ(value("CXI_LAB_ADDRESSES"), "10.201.0.1 10.201.0.2");
+  EXPECT_EQ(value("LD_LIBRARY_PATH"), "/tmp/lab/rank-1:/usr/local/lib");
+}
+
+TEST(CxiLabPlan, LinesBeginWithTheRank) {
+  PrefixedLines lines("3: ");
+  EXPECT_EQ(lines.add("one\ntw"), "3: one\n");
+  EXPECT_EQ(lines.add(""), "");
+  EXPECT_EQ(lines.add("o\n\nthree"), "3: two\n3: \n");
+  EXPECT_EQ(lines.rest(), "3: three\n");
+  EXPECT_EQ(lines.rest(), "");
+  const std::string longer(PrefixedLines::kLineMax + 3, 'x');
+  EXPECT_EQ(lines.add(longer), "3: " + longer.substr(3) + "\n");
+  EXPECT_EQ(lines.rest(), "3: xxx\n");
+}
+
+TEST(CxiLabCommandLine, FlagsEndWhereTheCommandBegins) {
+  const Words words{"plnet-cxi-lab", "-n", "4", "sh", "-c", "-n 3"};
+  const auto line = parse_command_line(static_cast<int>(words.size()), words.data());
+  ASSERT_TRUE(line) << line.error().text;
+  EXPECT_EQ(line->nodes, 4U);
+  EXPECT_EQ(line->command, (std::vector<std::string>{"sh", "-c", "-n 3"}));
+}
+
+TEST(CxiLabCommandLine, RefusedOnes) {
+  for (const Words& words : {Words{"plnet-cxi-lab"}, Words{"plnet-cxi-lab", "-n", "0", "true"},
+                             Words{"plnet-cxi-lab", "-n", "65", "true"},
+                             Words{"plnet-cxi-lab", "--nics-per-rank", "9", "true"}}) {
+    const auto line = parse_command_line(static_cast<int>(words.size()), words.data());
+    ASSERT_FALSE(line);
+    EXPECT_EQ(line.error().status, 2);
+  }
+}
+
+}  // namespace
+}  // namespace plnet::cxi_lab::plan_test
