@@ -19,9 +19,10 @@ struct Page {
 };
 // Sorted as SEE ALSO has to be: by section, then by name.
 constexpr std::array kPages{
-    Page{"lnet-sim", '1'},    Page{"plnet.yaml", '5'},    Page{"lnet-pin", '8'},
-    Page{"lnet-router", '8'}, Page{"lnet-selftest", '8'}, Page{"lnet-traffic", '8'},
-    Page{"lnetctl", '8'},     Page{"lnetdump", '8'},      Page{"lst", '8'},
+    Page{"lnet-sim", '1'},     Page{"plnet-cxi-lab", '1'}, Page{"plnet.yaml", '5'},
+    Page{"lnet-pin", '8'},     Page{"lnet-router", '8'},   Page{"lnet-selftest", '8'},
+    Page{"lnet-traffic", '8'}, Page{"lnetctl", '8'},       Page{"lnetdump", '8'},
+    Page{"lst", '8'},
 };
 // mandoc complains about longer lines.
 constexpr std::size_t kColumns = 78;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """plnet-cxi-lab: ranks with Slingshot NICs in software, on one fabric; LNet nodes on libcxi.so.1 in them."""
 import contextlib
+import errno
 import json
 import os
 import re
@@ -14,7 +15,11 @@ from traffic_nodes import BAD
 
 FIRST_ADDRESS = 0x100  # of the NICs: they count up
 OPERATIONS = 300
-NODE = f"{KFI_NET}{PLAN.format(cpts=CPT.format(cpu=min(os.sched_getaffinity(0)))).replace('arena_mib: 4', 'arena_mib: 16')}    kfi: {{interfaces: [{{name: cxi0}}]}}\n"
+TWO_NETS = """net:
+    - {net type: kfi, local NI(s): [{interfaces: {0: cxi0}}]}
+    - {net type: kfi1, local NI(s): [{interfaces: {0: cxi1}}]}
+"""
+SETTINGS = f"{PLAN.format(cpts=CPT.format(cpu=min(os.sched_getaffinity(0)))).replace('arena_mib: 4', 'arena_mib: 16')}    kfi: {{interfaces: ["
 # Each rank is a node; its process number is the first line that it prints.
 RANK = ('echo process $$; mkdir -p {folder}/$CXI_LAB_RANK; exec {program} --socket {folder}/rank-$CXI_LAB_RANK.sock '
         '--instance rank-$CXI_LAB_RANK --lock-dir {folder}/$CXI_LAB_RANK --config {config} --options {options} --idle sleep '
@@ -78,13 +83,15 @@ def case_ranks_reach_each_other_by_ip(site):
 class Nodes:
     """A lab that runs an LNet node in each rank."""
 
-    def __init__(self, site, count, to):
+    def __init__(self, site, count, to="", nets=KFI_NET, nics=1):
         needs_root()
         self.site, self.log = site, site.path("lab.log")
-        rank = RANK.format(program=site.program("lnet-traffic"), folder=site.directory, config=site.write("rank.yaml", NODE),
+        devices = ", ".join(f"{{name: cxi{nic}}}" for nic in range(nics))
+        config = site.write("rank.yaml", f"{nets}{SETTINGS}{devices}]}}\n")
+        rank = RANK.format(program=site.program("lnet-traffic"), folder=site.directory, config=config,
                            options=site.write("kfi.conf", IMPATIENT), to=to)
         self._file = open(self.log, "wb")
-        self.process = subprocess.Popen(words(site, "-n", str(count), "sh", "-c", rank), stdout=self._file, stderr=subprocess.STDOUT,
+        self.process = subprocess.Popen(words(site, "-n", str(count), "--nics-per-rank", str(nics), "sh", "-c", rank), stdout=self._file, stderr=subprocess.STDOUT,
                                         stdin=subprocess.DEVNULL, start_new_session=True, cwd=site.directory)
 
     def output(self):
@@ -93,8 +100,9 @@ class Nodes:
     def lnetctl(self, rank, *command):
         return self.site.lnetctl("--socket", str(self.site.path(f"rank-{rank}.sock")), *command)
 
-    def pings(self, rank, other):
-        return self.lnetctl(rank, "ping", "--timeout", "3", nid(FIRST_ADDRESS + other)).returncode == 0
+    def pings(self, rank, nic, net="kfi"):
+        """The NICs of all ranks count up."""
+        return self.lnetctl(rank, "ping", "--timeout", "3", nid(FIRST_ADDRESS + nic, net)).returncode == 0
 
     def counted(self, rank, row):
         """Of lnet-traffic, over all shards."""
@@ -117,8 +125,8 @@ class Nodes:
 
 
 @contextlib.contextmanager
-def nodes(site, count, to=""):
-    made = Nodes(site, count, to)
+def nodes(site, count, **how):
+    made = Nodes(site, count, **how)
     try:
         yield made
     except AssertionError as error:
@@ -137,6 +145,28 @@ def case_nodes_in_two_ranks_exchange_payloads(site):
             assert both.counted(rank, "answered") > OPERATIONS // 2, [both.counted(rank, row) for row in ("answered", "failed")]
             assert [both.counted(rank, row) for row in BAD] == [0, 0, 0], both.output()
         assert both.stop() == 0, "both end cleanly"
+
+
+def case_a_process_has_several_nics(site):
+    with nodes(site, 2, nets=TWO_NETS, nics=2) as both:
+        for rank, nic, net in ((0, 2, "kfi"), (0, 3, "kfi1"), (1, 0, "kfi"), (1, 1, "kfi1")):
+            eventually(f"rank {rank} reaches NIC {nic} on {net}", lambda: both.pings(rank, nic, net), CALL_TIMEOUT_S)
+        assert both.stop() == 0, "both end cleanly"
+
+
+OPENS = """import ctypes, subprocess, sys
+cxi, devices = ctypes.CDLL("libcxi.so.1"), ctypes.c_void_p()
+print(cxi.cxil_get_device_list(ctypes.byref(devices)), flush=True)
+if len(sys.argv) == 1:
+    subprocess.run([sys.executable, __file__, "second"])
+"""
+
+
+def case_a_second_process_has_no_devices(site):
+    """The address of a NIC belongs to one process; the reason is on stderr."""
+    done = lab(site, "-n", "1", "python3", site.write("opens.py", OPENS))
+    assert lines(done.stdout, 0) == ["0", str(-errno.EINVAL)], f"{done.stdout}{done.stderr}"
+    assert "another process has this NIC address" in done.stderr, done.stderr
 
 
 def case_a_killed_rank_leaves_the_others_running(site):

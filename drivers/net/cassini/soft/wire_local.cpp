@@ -18,7 +18,6 @@
 #include <sys/vfs.h>
 
 #include "drivers/net/cassini/soft/codes.hpp"
-#include "drivers/net/cassini/soft/field.hpp"
 #include "lib/base/check.hpp"
 
 namespace plnet::cassini::soft {
@@ -31,12 +30,7 @@ constexpr std::uint64_t kGreetingNs = 1'000'000'000;  // until an incoming conne
 constexpr int kBacklog = 64;
 constexpr unsigned kAcceptedPerLook = 16;
 
-#define PLNET_LOCAL_GREETING_FIELDS(X) \
-  X(Magic, "magic", 0, 0, 32)          \
-  X(Version, "version", 4, 0, 32)      \
-  X(Address, "address", 8, 0, 32)      \
-  X(RingBytes, "ring_bytes", 16, 0, 64)
-PLNET_SOFT_LAYOUT(LocalGreeting, WireLocal::kGreetingBytes, PLNET_LOCAL_GREETING_FIELDS);
+using layout::LocalGreeting;
 constexpr std::uint32_t kGreetingMagic = 0x57434c50;  // PLCW
 constexpr std::uint32_t kGreetingVersion = 1;
 

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "drivers/net/cassini/soft/field.hpp"
 #include "drivers/net/cassini/soft/local_handles.hpp"
 #include "drivers/net/cassini/soft/local_ring.hpp"
 #include "drivers/net/cassini/soft/packet.hpp"
@@ -25,6 +26,16 @@
 #include "lib/base/result.hpp"
 
 namespace plnet::cassini::soft {
+
+// The greeting of a NIC, one message on a socket with the memfd of its ring.
+#define PLNET_SOFT_LOCAL_GREETING_FIELDS(X) \
+  X(Magic, "magic", 0, 0, 32)               \
+  X(Version, "version", 4, 0, 32)           \
+  X(Address, "address", 8, 0, 32)           \
+  X(RingBytes, "ring_bytes", 16, 0, 64)
+namespace layout {
+PLNET_SOFT_LAYOUT(LocalGreeting, 24, PLNET_SOFT_LOCAL_GREETING_FIELDS);
+}  // namespace layout
 
 struct WireLocalOptions {
   std::string directory;  // exists
@@ -69,8 +80,7 @@ class WireLocal final : public Wire {
   [[nodiscard]] CounterView counters() const override { return stats_.view(); }
   [[nodiscard]] std::uint64_t count(LocalWireCounters::Id id) const { return stats_.get(id); }
 
-  // The greeting of a NIC, with the memfd of its ring, is one message on the socket.
-  static constexpr std::size_t kGreetingBytes = 24;
+  static constexpr std::size_t kGreetingBytes = layout::LocalGreeting::kBytes;
   [[nodiscard]] static std::array<std::byte, kGreetingBytes> greeting(NicAddress own,
                                                                       std::size_t ring_bytes);
 
