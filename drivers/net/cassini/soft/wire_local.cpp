@@ -9,7 +9,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -142,6 +141,8 @@ std::array<std::byte, WireLocal::kGreetingBytes> WireLocal::greeting(NicAddress 
 }
 
 WireLocal::WireLocal(const WireLocalOptions& options) : options_(options), packet_(kPacketBytes) {
+  looked_at_.reserve(1 + std::size_t{2} * options.peers);
+  connected_.reserve(options.peers);
   incoming_.reserve(options.peers);
   outgoing_.reserve(options.peers);
 }
@@ -311,10 +312,11 @@ unsigned WireLocal::take_in(Incoming& peer, WireEvents& events) {
 
 // Cold: once a millisecond, one system call if nothing has changed.
 void WireLocal::look() {
-  std::vector<pollfd> sockets;
-  sockets.reserve(1 + incoming_.size() + outgoing_.size());
+  auto& sockets = looked_at_;
+  auto& outgoing = connected_;
+  sockets.clear();
+  outgoing.clear();
   sockets.push_back({.fd = listener_.number(), .events = POLLIN, .revents = 0});
-  std::vector<Outgoing*> outgoing;
   for (const auto& peer : incoming_)
     sockets.push_back({.fd = peer->socket.number(), .events = POLLIN | POLLRDHUP, .revents = 0});
   for (const auto& [address, peer] : outgoing_) {

@@ -18,6 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <poll.h>
+
 #include "drivers/net/cassini/soft/field.hpp"
 #include "drivers/net/cassini/soft/local_handles.hpp"
 #include "drivers/net/cassini/soft/local_ring.hpp"
@@ -128,6 +130,8 @@ class WireLocal final : public Wire {
   std::vector<std::unique_ptr<Incoming>> incoming_;
   std::size_t first_ = 0;  // of incoming_: the one whose turn it is
   std::vector<std::byte> packet_;
+  std::vector<pollfd> looked_at_;  // of look(), here for their memory
+  std::vector<Outgoing*> connected_;
   std::uint64_t now_ns_ = 0;
   std::uint64_t look_at_ns_ = 0;
   bool is_link_told_ = false;
