@@ -56,7 +56,7 @@ ROOMS = {
     "lib/lnet": ["names", "wire", "api", "access", "faults", "load", "match", "peers", "flow", "paths", "move", "control", "node"],
     "lib/trace": ["record", "decode", "filter", "tap", "file", "pair", "show"],
     "node": ["host", "net", "watch", "capture", "admin", "run", "flags"],
-    "apps/lnet-sim": ["node", "yaml", "net", "plan", "books", "host", "watch", "site", "."],
+    "apps/lnet-sim": ["node", "yaml", "net", "plan", "adopt", "books", "host", "watch", "site", "whatif", "."],
     "apps/lnet-pin": ["stats", "plan", "probe", "run", "report", "recommend", "."],
     "apps/lnet-selftest": ["baseline", "lst", "service", "run", "sim", "."],
 }

@@ -2,7 +2,6 @@
 #include "apps/lnet-sim/command_line.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -14,7 +13,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/lnet-sim/from_config_command.hpp"
 #include "apps/lnet-sim/plan/site_reader.hpp"
+#include "apps/lnet-sim/site_file.hpp"
+#include "apps/lnet-sim/what_if_command.hpp"
 #include "apps/manual/cli_page.hpp"
 
 namespace plnet::sim {
@@ -23,7 +25,6 @@ namespace {
 
 constexpr int kViolated = 1;
 constexpr int kWrong = 2;
-constexpr std::size_t kFileBytesMax = 1U << 20U;
 
 struct Arguments {
   std::string file;  // empty: sites are generated from seeds
@@ -34,19 +35,6 @@ struct Arguments {
   bool quiet = false;
   std::string folder = "config/sim";
 };
-
-std::optional<std::string> read_file(const std::string& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "r");
-  if (file == nullptr) return std::nullopt;
-  std::string text;
-  std::array<char, 4096> block{};
-  for (std::size_t got = 1; got > 0 && text.size() < kFileBytesMax;) {
-    got = std::fread(block.data(), 1, block.size(), file);
-    text.append(block.data(), got);
-  }
-  (void)std::fclose(file);
-  return text;
-}
 
 // "3..17", or one number.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_seeds(const std::string& text) {
@@ -98,17 +86,8 @@ std::string replay_of(const Arguments& arguments, std::uint64_t seed) {
 int run_sites(const Arguments& arguments, std::FILE* out, std::FILE* error) {
   std::optional<SiteConfig> site;
   if (!arguments.file.empty()) {
-    const auto text = read_file(arguments.file);
-    if (!text) {
-      fmt::print(error, "lnet-sim: cannot read {}\n", arguments.file);
-      return kWrong;
-    }
-    auto read = read_site(*text, arguments.file);
-    if (!read) {
-      fmt::print(error, "{}\n", read.error().text());
-      return kWrong;
-    }
-    site = std::move(*read);
+    site = load_site(arguments.file, error);
+    if (!site) return kWrong;
   }
   std::pair<std::uint64_t, std::uint64_t> seeds{1, 1};
   if (site) seeds = {site->seed, site->seed};
@@ -158,7 +137,7 @@ int list_sites(const Arguments& arguments, std::FILE* out, std::FILE* error) {
   std::ranges::sort(names);
   int status = 0;
   for (const std::string& name : names) {
-    const auto site = read_site(read_file(name).value_or(""), name);
+    const auto site = read_site(read_text_file(name).value_or(""), name);
     if (site) {
       fmt::print(out, "{}: {}, {} nodes, {} nets\n", name, site->name, site->nodes,
                  site->nets.size());
@@ -261,6 +240,10 @@ int run_command(int argc, const char* const* argv, std::FILE* out, std::FILE* er
   run->add_flag("--quiet", arguments.quiet, "violations only");
   CLI::App* const list = app.add_subcommand("list", "the sites of a folder");
   list->add_option("folder", arguments.folder, "where to look")->capture_default_str();
+  FromConfigArguments from;
+  CLI::App* const from_config = add_from_config(app, from);
+  WhatIfArguments question;
+  CLI::App* const what_if = add_what_if(app, question);
   if (const auto text = manual::answer(app, "lnet-sim", argc, argv)) {
     fmt::print(out, "{}", *text);
     return 0;
@@ -277,6 +260,8 @@ int run_command(int argc, const char* const* argv, std::FILE* out, std::FILE* er
     return kWrong;
   }
   if (run->parsed()) return run_sites(arguments, out, error);
+  if (from_config->parsed()) return run_from_config(from, out, error);
+  if (what_if->parsed()) return run_what_if(question, out, error);
   if (list->parsed()) return list_sites(arguments, out, error);
   fmt::print(out, "{}", app.help());
   return 0;

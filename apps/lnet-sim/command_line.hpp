@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnet-sim run …`, `lnet-sim list …`.
+// `lnet-sim run …`, `lnet-sim list …`, and the commands with files of their own.
 #pragma once
 
 #include <cstdio>

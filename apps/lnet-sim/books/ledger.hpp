@@ -59,7 +59,9 @@ struct Operation : ListNode<> {
   std::uint64_t content = 0;  // pattern
   std::uint32_t offset = 0;   // within the content; kPutManaged: in the target's descriptor
   std::uint64_t entry = 0;    // of a PUT: the match bits of its match entry
+  Instant begun{};
   Instant deadline{};
+  Errc why = Errc::kTimedOut;  // of a failure
   bool ack_wanted = false;
   bool sent = false;
   bool sent_well = false;

@@ -29,6 +29,7 @@ struct RelayTally {
   ReceiveTally all;
   ReceiveTally of_others;
   std::uint64_t relayed = 0;
+  std::uint64_t relayed_bytes = 0;
 
   // The counters of the core in this incarnation.
   struct Counted {

@@ -126,6 +126,7 @@ void Host::start() {
   const SiteConfig& config = world_.config;
   cookie_ = world_.next_cookie++;
   world_.trails.began(*this, world_.loop.now());
+  relayed_ = relayed();
   life_ = {};
   link_holds_.assign(nids_.size(), {});
   slots_ =
@@ -165,6 +166,10 @@ void Host::start() {
   Parameters& parameters = node_->parameters();
   parameters.transaction_timeout_s.set(static_cast<std::int32_t>(config.transaction_timeout_s));
   parameters.discovery.set(config.discovery ? 1 : 0);
+  parameters.retry_count.set(static_cast<std::int32_t>(config.health.retry_count));
+  parameters.health_sensitivity.set(static_cast<std::int32_t>(config.health.health_sensitivity));
+  parameters.router_sensitivity.set(static_cast<std::int32_t>(config.health.router_sensitivity));
+  parameters.recovery_interval_s.set(static_cast<std::int32_t>(config.health.recovery_interval_s));
   // The site must be well a minute after its faults.
   parameters.max_recovery_ping_interval_s.set(
       std::chrono::duration_cast<std::chrono::seconds>(PeerRecovery::kHopIntervalMax).count());
@@ -219,9 +224,12 @@ void Host::add_interfaces() {
   for (const NetInterface& interface : interfaces_) {
     NodeNet& net = net_of(interface.number);
     NiSetup ni{.nid = interface.nid, .cpts = net.cpts_of(interface)};
-    ni.tunables.peer_credits = kPeerCredits;
-    ni.tunables.credits = 64;
-    ni.tunables.lends_credits = traits_of(interface.plan->kind).lends_credits;
+    const NetPlan& plan = *interface.plan;
+    ni.tunables.peer_credits = static_cast<std::int32_t>(plan.peer_credits);
+    ni.tunables.credits = static_cast<std::int32_t>(plan.credits);
+    // As for LNet: a number that the configuration sets is not exceeded.
+    ni.tunables.lends_credits =
+        traits_of(plan.kind).lends_credits && plan.peer_credits == NetPlan{}.peer_credits;
     ni.lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s);
     PLNET_CHECK(node_->add_ni(ni, *this).has_value(), "NIDs of a site differ");
     net.listen(interface);
@@ -298,6 +306,7 @@ void Host::kill() {
   protocol_errors_ = protocol_errors();
   state_ = State::kDying;
   world_.trails.lost_power(number_, world_.loop.now());
+  if (world_.rpcs != nullptr) world_.rpcs->forget(number_);
   world_.wires.network.set_present(id_, false);
   retire();
   for (const auto& net : nets_) {

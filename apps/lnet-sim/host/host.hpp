@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/lnet-sim/books/drain_watch.hpp"
+#include "apps/lnet-sim/books/rpc_book.hpp"
 #include "apps/lnet-sim/host/after.hpp"
 #include "apps/lnet-sim/host/memory_slots.hpp"
 #include "apps/lnet-sim/host/program.hpp"
@@ -41,6 +42,7 @@ struct World {
   std::uint64_t next_cookie = 1000;
   bool stopping = false;           // no new operation begins
   std::unique_ptr<After> after{};  // null: not healed yet
+  RpcBook* rpcs = nullptr;         // null: not kept
   WireTally wire;
   NetCounts counts;       // of destroyed devices
   unsigned troubles = 0;  // moved cables and present storms
@@ -49,8 +51,6 @@ struct World {
 class Host final : lnet::LndMaker, ConnectionWatch {
  public:
   enum class State : std::uint8_t { kOff, kUp, kDying };
-  static constexpr std::int32_t kPeerCredits = 8;
-
   Host(World& world, std::uint32_t number);
   ~Host() override;
   Host(const Host&) = delete;
@@ -126,6 +126,13 @@ class Host final : lnet::LndMaker, ConnectionWatch {
   // Buffers and credits that forwarding still holds; also while the node runs.
   [[nodiscard]] std::string what_routing_holds() const;
   [[nodiscard]] std::uint64_t counted(lnet::Cause cause) const;
+  [[nodiscard]] std::uint64_t counted(lnet::Statistic statistic) const;
+  // The messages that it has forwarded, and their payload.
+  struct Relayed {
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+  };
+  [[nodiscard]] Relayed relayed() const;
   [[nodiscard]] std::uint64_t matched_by_other_nid() const;
   // Messages of peers that no correct node sends, in all incarnations.
   [[nodiscard]] std::uint64_t protocol_errors() const;
@@ -207,6 +214,8 @@ class Host final : lnet::LndMaker, ConnectionWatch {
 
   // Counts of earlier incarnations.
   Counters<lnet::LnetCauses> causes_;
+  Counters<lnet::LnetStatistics> statistics_;
+  Relayed relayed_;
   std::uint64_t other_nid_ = 0;
   std::uint64_t connections_lost_ = 0;
   std::uint64_t wire_faults_ = 0;

@@ -23,6 +23,10 @@ void Host::keep_counters() {
       const auto id = static_cast<Cause>(i);
       causes_.add(id, core.causes.get(id));
     }
+    for (std::size_t i = 0; i < LnetStatistics::kInfo.size(); ++i) {
+      const auto id = static_cast<Statistic>(i);
+      statistics_.add(id, core.statistics.get(id));
+    }
     other_nid_ += core.match.counters().get(MatchCounters::Id::kSamePeer);
   }
 }
@@ -33,6 +37,19 @@ std::uint64_t Host::counted(Cause cause) const {
   for (unsigned shard = 0; shard < shards_count_; ++shard)
     sum += node_->shard(shard).core().causes.get(cause);
   return sum;
+}
+
+std::uint64_t Host::counted(Statistic statistic) const {
+  std::uint64_t sum = statistics_.get(statistic);
+  if (node_ == nullptr) return sum;
+  for (unsigned shard = 0; shard < shards_count_; ++shard)
+    sum += node_->shard(shard).core().statistics.get(statistic);
+  return sum;
+}
+
+Host::Relayed Host::relayed() const {
+  return {.messages = relayed_.messages + life_.relayed,
+          .bytes = relayed_.bytes + life_.relayed_bytes};
 }
 
 std::uint64_t Host::matched_by_other_nid() const {

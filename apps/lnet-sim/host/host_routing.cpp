@@ -13,7 +13,10 @@ using namespace lnet;
 
 // Each neighbour may have messages under way to each shard up to its credits.
 std::size_t Host::neighbour_credits() const {
-  return is_router() ? remote_nis() * kPeerCredits : 0;
+  std::size_t most = 0;
+  for (const NetInterface& interface : interfaces_)
+    most = std::max<std::size_t>(most, interface.plan->peer_credits);
+  return is_router() ? remote_nis() * most : 0;
 }
 
 std::size_t Host::forwarded_max() const {

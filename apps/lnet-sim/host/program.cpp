@@ -316,7 +316,9 @@ Operation* Program::new_operation(Instant now) {
   const SiteConfig& config = host_.world().config;
   const auto bound =
       std::chrono::seconds(2 * config.transaction_timeout_s + 4 * config.lnd_timeout_s);
-  return ledger_.begin(now + bound);
+  Operation* const operation = ledger_.begin(now + bound);
+  if (operation != nullptr) operation->begun = host_.world().loop.now();
+  return operation;
 }
 
 // The memory that an operation sends from or receives into. Null: no room.
@@ -347,6 +349,8 @@ std::uint64_t Program::operation_of(const MdHandle& md) const {
 
 bool Program::began(Record& record, const Result<void>& result) {
   if (result) return true;
+  World& world = host_.world();
+  if (world.rpcs != nullptr) world.rpcs->refused(host_.number(), world.loop.now(), result.error());
   record.refused = true;
   (void)lnet_.unlink(record.md);
   return false;

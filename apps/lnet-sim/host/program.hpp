@@ -118,6 +118,7 @@ class Program final : public lnet::EventHandler {
   void initiator_event(Record& record, const lnet::Event& event);
   void check_reply(const Record& record, const Operation& operation, const lnet::Event& event);
   void operation_over(Record& record, Operation& operation);
+  void note_rpc(const Operation& operation, bool well);
   void target_event(Record& record, const lnet::Event& event);
   void check_put(Record& record, Operation& operation, const lnet::Event& event);
   void check_stripes(const Record& record);

@@ -48,6 +48,8 @@ void Program::initiator_event(Record& record, const Event& event) {
   if (operation == nullptr || operation->ended) {
     return violate("an event of an operation that has ended", operation, event);
   }
+  // LNet unlinks the descriptor of an operation that has no answer in time.
+  if (!event.status && event.kind != EventKind::kUnlink) operation->why = event.status.error();
   switch (event.kind) {
     case EventKind::kSend:
       if (operation->sent) violate("sent twice", operation, event);
@@ -99,6 +101,7 @@ void Program::operation_over(Record& record, Operation& operation) {
   const bool well = operation.sent_well && (operation.answered || !operation.ack_wanted);
   const bool after = operation.story == Story::kPutAfter || operation.story == Story::kGetAfter;
   if (!well) ++ledger_.tally().failed;
+  note_rpc(operation, well);
   if (!well && !after) world.trails.failed(operation);
   if (after) world.after->ended(operation, well);
   if (!is_get(operation.story) && !after && !operation.delivered) {
@@ -117,6 +120,17 @@ void Program::operation_over(Record& record, Operation& operation) {
                      random_.below(static_cast<std::uint64_t>(plan_.pause.count()) + 1))},
           Deed::kBegin, 0);
     host_.ring(shard_);
+  }
+}
+
+void Program::note_rpc(const Operation& operation, bool well) {
+  RpcBook* const book = host_.world().rpcs;
+  if (book == nullptr || unlinking_ || operation.abandoned) return;
+  const Instant now = host_.world().loop.now();
+  if (well) {
+    book->answered(host_.number(), operation.begun, now);
+  } else {
+    book->failed(host_.number(), operation.begun, now, operation.why);
   }
 }
 

@@ -107,6 +107,7 @@ void Tap::on_sent(std::span<const Completion> burst) {
     if (completion.status && transmit.routed) {
       ++wire.relayed;
       ++books_.life.relayed;
+      books_.life.relayed_bytes += transmit.header.payload_length;
       if (!books_.relays.note(transmit.header)) ++wire.relayed_twice;
     }
   }

@@ -38,7 +38,9 @@ struct O2ibPlan {
 struct NetPlan {
   std::string name{};  // empty: its number
   NetKind kind = NetKind::kTcp;
-  unsigned interfaces = 1;      // of each node
+  unsigned interfaces = 1;    // of each node
+  unsigned peer_credits = 8;  // of an NI, as `credits`; the devices of o2ib and kfi fix both
+  unsigned credits = 64;
   drivers::FaultPlan faults{};  // of each shard's device, until the site is healed
   KfiPlan kfi{};
   O2ibPlan o2ib{};

@@ -83,6 +83,8 @@ void read_net(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, Net
       Key{"name", [&](const YamlNode& value) { plan.name = value.text; }},
       reader.word("kind", plan.kind, kinds),
       reader.number("interfaces", plan.interfaces, 1, 8),
+      reader.number("peer_credits", plan.peer_credits, 1, 256),
+      reader.number("credits", plan.credits, 1, 4096),
       reader.list("faults",
                   [&](const YamlNode& rule) {
                     faults = &rule;
@@ -105,6 +107,11 @@ void read_net(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, Net
   }
   if (o2ib != nullptr && plan.kind != NetKind::kO2ib) {
     errors.add(o2ib->at, "o2ib: only of a net of `kind: o2ib`");
+  }
+  for (const char* const key : {"peer_credits", "credits"}) {
+    const YamlNode* const found = node.find(key);
+    if (found == nullptr || plan.kind == NetKind::kTcp) continue;
+    errors.add(found->key_at, fmt::format("{}: only of a net of `kind: tcp`", key));
   }
   if (faults == nullptr) return;
   if (const auto sound = check_faults(plan); !sound) errors.add(faults->at, sound.error().what);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-sim/plan/numbers.hpp"
+#include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::sim {
 
@@ -68,8 +69,18 @@ void GroupReader::read(const YamlNode& node) {
       keys_.flag("router", group.plan.router),
       Key{"buffers", [&](const YamlNode& value) { keys_.mapping(value, buffer_keys); }},
       keys_.number("peer_buffer_credits", group.plan.peer_buffer_credits, 0, 65'535),
+      keys_.list("nids",
+                 [&](const YamlNode& value) {
+                   const auto nid = lnet::parse_nid(value.text);
+                   if (!nid) errors_.add(value.at, "nids: " + nid.error().what);
+                   group.plan.nids.push_back(value.text);
+                 }),
   };
   keys_.mapping(node, keys);
+  if (group.plan.nids.size() % std::max(group.plan.nodes, 1U) != 0) {
+    errors_.add(node.at, fmt::format("nids: {}, expected as many for each of {} nodes",
+                                     group.plan.nids.size(), group.plan.nodes));
+  }
   if (group.nets.empty()) errors_.add(node.at, "a group is on some `nets`");
 }
 

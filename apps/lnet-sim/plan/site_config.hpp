@@ -9,6 +9,7 @@
 
 #include "apps/lnet-sim/net/plan.hpp"
 #include "apps/lnet-sim/plan/mishap.hpp"
+#include "apps/lnet-sim/plan/planned_event.hpp"
 #include "drivers/net/sim/shape.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
@@ -67,11 +68,17 @@ struct FaultPlan {
   // to a neighbour, in rotation.
   unsigned drains_in_trouble = 0;
   std::vector<EpisodePlan> episodes{};
+  std::vector<PlannedEvent> events{};  // at given times, of given nodes
   // Duration of each fault: from `outage` to `outage_max`, if that is longer.
   Duration outage = std::chrono::seconds(3);
   Duration outage_max{};
 
-  [[nodiscard]] Duration longest_outage() const { return std::max(outage, outage_max); }
+  [[nodiscard]] Duration longest_outage() const {
+    Duration longest = std::max(outage, outage_max);
+    for (const PlannedEvent& event : events)
+      longest = std::max(longest, event.lasting);
+    return longest;
+  }
 
   friend bool operator==(const FaultPlan&, const FaultPlan&) = default;
 };
@@ -95,6 +102,8 @@ struct GroupPlan {
   bool router = false;
   lnet::BufferCounts buffers{{64, 64, 16}};  // of each node, if it routes
   unsigned peer_buffer_credits = 0;          // 0: the same as peer credits
+  // NIDs of the nodes of an existing network, for reports: those of its first node, the second, ….
+  std::vector<std::string> nids{};
 };
 
 // Parameters of gateway checks; much faster than the kernel's 60 s and 50 s.
@@ -102,6 +111,14 @@ struct GatewayPlan {
   unsigned check_interval_s = 2;
   unsigned ping_timeout_s = 10;  // longer than a stalled next hop holds up messages behind it
   bool check_before_use = false;
+};
+
+// LNet's parameters about failed messages, with its defaults.
+struct HealthPlan {
+  unsigned retry_count = 2;
+  unsigned health_sensitivity = 100;
+  unsigned router_sensitivity = 100;
+  unsigned recovery_interval_s = 1;
 };
 
 struct SiteConfig {
@@ -114,6 +131,7 @@ struct SiteConfig {
   // talk to all.
   std::vector<GroupPlan> groups{};
   GatewayPlan gateways;
+  HealthPlan health;
   Weather weather = Weather::kCalm;
   TrafficPlan traffic;
   FaultPlan faults;

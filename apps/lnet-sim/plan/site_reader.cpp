@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-sim/net/plan_reader.hpp"
+#include "apps/lnet-sim/plan/event_reader.hpp"
 #include "apps/lnet-sim/plan/group_reader.hpp"
 #include "apps/lnet-sim/plan/site_rules.hpp"
 #include "apps/lnet-sim/yaml/key_reader.hpp"
@@ -64,7 +65,8 @@ void read_episode(KeyReader& reader, const YamlNode& node, ConfigErrors& errors,
   if (plan.mishaps.empty()) errors.add(node.at, "an episode is `of` something");
 }
 
-void read_faults(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, FaultPlan& plan) {
+void read_faults(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, EventReader& events,
+                 FaultPlan& plan) {
   const std::array keys{
       reader.number("kills", plan.kills, 0, 1000),
       reader.number("partitions", plan.partitions, 0, 1000),
@@ -81,8 +83,19 @@ void read_faults(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, 
                   [&](const YamlNode& item) {
                     read_episode(reader, item, errors, plan.episodes.emplace_back());
                   }),
+      reader.list("events", [&](const YamlNode& item) { events.read(item); }),
       reader.duration("outage", plan.outage),
       reader.duration("outage_max", plan.outage_max),
+  };
+  reader.mapping(node, keys);
+}
+
+void read_health(KeyReader& reader, const YamlNode& node, HealthPlan& plan) {
+  const std::array keys{
+      reader.number("retry_count", plan.retry_count, 0, 100),
+      reader.number("health_sensitivity", plan.health_sensitivity, 0, 1000),
+      reader.number("router_sensitivity", plan.router_sensitivity, 0, 100),
+      reader.number("recovery_interval_s", plan.recovery_interval_s, 1, 3600),
   };
   reader.mapping(node, keys);
 }
@@ -106,6 +119,7 @@ std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
   SiteConfig site;
   KeyReader reader(errors);
   GroupReader groups(reader, errors);
+  EventReader events(reader, errors);
   bool nets_named = false;
   bool shards_named = false;
   const std::array keys{
@@ -126,6 +140,7 @@ std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
                   }),
       reader.list("groups", [&](const YamlNode& node) { groups.read(node); }),
       Key{"gateways", [&](const YamlNode& node) { read_gateways(reader, node, site.gateways); }},
+      Key{"health", [&](const YamlNode& node) { read_health(reader, node, site.health); }},
       reader.word("weather", site.weather,
                   std::array{std::pair{std::string_view("calm"), Weather::kCalm},
                              std::pair{std::string_view("rough"), Weather::kRough},
@@ -136,11 +151,13 @@ std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
       reader.number("lnd_timeout_s", site.lnd_timeout_s, 1, 1000),
       reader.flag("lazy_memory", site.lazy_memory),
       Key{"traffic", [&](const YamlNode& node) { read_traffic(reader, node, site.traffic); }},
-      Key{"faults", [&](const YamlNode& node) { read_faults(reader, node, errors, site.faults); }},
+      Key{"faults",
+          [&](const YamlNode& node) { read_faults(reader, node, errors, events, site.faults); }},
   };
   reader.mapping(*document, keys);
   if (site.nets.size() > 16) errors.add(document->at, "nets: more than 16");
   if (errors.empty()) groups.finish(site);
+  if (errors.empty()) events.finish(site);
   if (errors.empty()) check_site(site, *document, errors);
   if (!errors.empty()) return std::unexpected(errors);
   return site;

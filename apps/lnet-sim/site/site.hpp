@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -77,6 +78,7 @@ class Site final : drivers::EventSink {
   // Stops traffic and faults, waits until all has ended and returned, and checks it.
   void quiesce();
   [[nodiscard]] World& world() { return *world_; }
+  [[nodiscard]] const std::string& violation() const { return ledger_.violation(); }
   [[nodiscard]] SiteReport report() const;
 
  private:
@@ -99,6 +101,7 @@ class Site final : drivers::EventSink {
     kStorm,
     kStormOver,
     kDeletePeer,
+    kPlanned,  // an event of the plan: its number
     kLook,
   };
 
@@ -109,6 +112,8 @@ class Site final : drivers::EventSink {
   void schedule(Instant when, Fault fault, std::uint32_t a, std::uint32_t b);
   void schedule_faults();
   void schedule_pairs(unsigned count, Fault begin, Fault end);
+  void schedule_events();
+  [[nodiscard]] Instant end_of_planned(std::uint32_t node);
   [[nodiscard]] Instant sometime();
   [[nodiscard]] Instant end_of_outage(Instant begin);
   void power(Fault fault, std::uint32_t number, std::uint32_t b);
@@ -119,7 +124,7 @@ class Site final : drivers::EventSink {
   void begin_drain(Host& router, std::uint32_t b);
   void step_drain(Host& router, std::uint32_t b);
   void record_drain_end(Host& router);
-  [[nodiscard]] std::uint32_t leisure(DrainEnd how);
+  [[nodiscard]] std::uint32_t leisure(const Host& router, DrainEnd how);
   void end_drain(Host& router);
   [[nodiscard]] Instant soon();
   void make_trouble(const Host& router);
@@ -133,6 +138,7 @@ class Site final : drivers::EventSink {
   void disturb(Fault fault, Host& host, std::uint32_t b);
   void set_link(Host& host, std::uint32_t which, bool up);
   void schedule_cables();
+  void begin_planned(const PlannedEvent& event);
   void note_trouble(std::uint32_t node, bool begins);
   void disturb_cable(Fault fault, Host& host, std::uint32_t b);
   void move_cable(Host& host, std::uint32_t interface, std::uint32_t other);
@@ -167,10 +173,11 @@ class Site final : drivers::EventSink {
   std::uint64_t moves_ = 0;
   std::uint64_t storms_ = 0;
   DrainTally drains_;
-  std::optional<LedgerTally> traffic_;  // before the operations after the healing
-  std::vector<unsigned> troubled_;      // indexed by node: its disturbed cables and NICs now
-  Instant faults_end_{};                // no fault begins later
-  Instant outages_end_{};               // end of the faults that have begun
+  std::optional<LedgerTally> traffic_;         // before the operations after the healing
+  std::vector<unsigned> troubled_;             // indexed by node: its disturbed cables and NICs now
+  Instant faults_end_{};                       // no fault begins later
+  Instant outages_end_{};                      // end of the faults that have begun
+  std::map<std::uint32_t, Duration> planned_;  // by node: the length of the outage that comes next
   std::uint64_t peers_deleted_ = 0;
   bool looking_ = false;
   bool watching_routes_ = true;

@@ -120,7 +120,7 @@ void Site::step_drain(Host& router, std::uint32_t b) {
   }
   if ((b & kDrainedBit) == 0) {
     record_drain_end(router);
-    return go_on(leisure(how), kDrainedBit);
+    return go_on(leisure(router, how), kDrainedBit);
   }
   if (!over) return go_on(steps - 1, kDrainedBit);
   if (how != DrainEnd::kRestart) {
@@ -133,8 +133,14 @@ void Site::step_drain(Host& router, std::uint32_t b) {
   schedule(loop_.now() + kStepEvery, Fault::kDestroy, router.number(), 0);
 }
 
-// Steps of an outage's length. A restart may follow at once.
-std::uint32_t Site::leisure(DrainEnd how) {
+// Steps of an outage's length. A restart may follow at once; a planned one does.
+std::uint32_t Site::leisure(const Host& router, DrainEnd how) {
+  if (const auto planned = planned_.find(router.number()); planned != planned_.end()) {
+    return how == DrainEnd::kRestart
+               ? 0
+               : static_cast<std::uint32_t>((end_of_planned(router.number()) - loop_.now()) /
+                                            kStepEvery);
+  }
   const auto steps =
       static_cast<std::uint32_t>((end_of_outage(loop_.now()) - loop_.now()) / kStepEvery);
   return how == DrainEnd::kRestart ? static_cast<std::uint32_t>(random_.below(steps + 1)) : steps;

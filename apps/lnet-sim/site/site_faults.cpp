@@ -72,6 +72,7 @@ void Site::schedule_faults() {
   schedule_pairs(plan.one_way, Fault::kCut, Fault::kJoin);
   schedule_pairs(plan.slow, Fault::kSlow, Fault::kFast);
   schedule_cables();
+  schedule_events();
   faults_end_ = loop_.now() + config_.time;
   const std::vector<std::uint32_t> routers = layout_.routers();
   if (routers.empty()) return;
@@ -93,6 +94,7 @@ void Site::on_event(std::uint64_t word) {
   const auto a = static_cast<std::uint32_t>(word >> 28 & 0xfffffff);
   const auto b = static_cast<std::uint32_t>(word & 0xfffffff);
   if (fault == Fault::kLook) return look();
+  if (fault == Fault::kPlanned) return begin_planned(config_.faults.events[a]);
   // Changes without an event, such as a router that begins to forward again, must be seen before
   // they end.
   const bool is_step = fault == Fault::kDestroy || fault == Fault::kDrainStep;
@@ -147,7 +149,7 @@ void Site::destroy(Host& host) {
     return ledger_.violate("mismatched counts after a kill: " + wrong);
   }
   host.destroy();
-  schedule(end_of_outage(loop_.now()), Fault::kRestart, host.number(), 0);
+  schedule(end_of_planned(host.number()), Fault::kRestart, host.number(), 0);
 }
 
 // The end of faults at the healing is not repeated.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/lnet-sim/yaml/duration_text.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/runtime/config/config_error.hpp"
@@ -47,24 +47,14 @@ class KeyReader {
   }
   // "10s", "20ms", "5us".
   Key duration(std::string_view name, Duration& out) {
-    return {
-        name, [this, name, &out](const YamlNode& node) {
-          std::uint64_t value = 0;
-          const std::string& text = node.text;
-          const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-          const std::string_view unit(end, text.data() + text.size());
-          const std::array<std::pair<std::string_view, Duration>, 3> units{
-              {{"s", std::chrono::seconds(1)},
-               {"ms", std::chrono::milliseconds(1)},
-               {"us", std::chrono::microseconds(1)}}};
-          const auto found = std::ranges::find(units, unit, &decltype(units)::value_type::first);
-          if (error != std::errc{} || found == units.end() || value > 1'000'000'000) {
-            return errors_.add(node.at, fmt::format("{}: '{}', expected a time like 10s, 20ms "
-                                                    "or 5us",
-                                                    name, shown(node.text)));
-          }
-          out = found->second * static_cast<std::int64_t>(value);
-        }};
+    return {name, [this, name, &out](const YamlNode& node) {
+              if (const auto value = parse_duration(node.text)) {
+                out = *value;
+                return;
+              }
+              errors_.add(node.at, fmt::format("{}: '{}', expected a time like 10s, 20ms or 5us",
+                                               name, shown(node.text)));
+            }};
   }
   Key flag(std::string_view name, bool& out) {
     return {name, [this, name, &out](const YamlNode& node) {
