@@ -77,6 +77,8 @@ class Site final : drivers::EventSink {
   void run_for(Duration span);
   // Stops traffic and faults, waits until all has ended and returned, and checks it.
   void quiesce();
+  // Routes may be wrong for longer than their bounds: for reports that say for how long.
+  void leave_routes_unwatched() { watching_routes_ = false; }
   [[nodiscard]] World& world() { return *world_; }
   [[nodiscard]] const std::string& violation() const { return ledger_.violation(); }
   [[nodiscard]] SiteReport report() const;

@@ -37,6 +37,7 @@ class Course {
         longest_(site.faults.longest_outage()),
         bounds_(site.gateways) {
     world_.rpcs = &book_;
+    site_.leave_routes_unwatched();
     drains_ = std::ranges::any_of(site.faults.events, is_drain);
     for (const PlannedEvent& event : site.faults.events)
       sights_.emplace(event.node, RouteSight(world_, event.node));
