@@ -87,12 +87,12 @@ struct MetricsHttp::Server {
   prometheus::Exposer exposer;
 };
 
-Outcome<ListenAddress> parse_listen_address(std::string_view text) {
-  const auto refuse = [text](std::string_view why) {
+Outcome<ListenAddress> parse_listen_address(std::string_view text, std::string_view what) {
+  const auto refuse = [text, what](std::string_view why) {
     return failure(Errc::kInvalid,
-                   fmt::format("metrics address '{}': {}; expected ADDRESS:PORT such as "
-                               "127.0.0.1:9100 or [::1]:9100, or \"\" for off",
-                               text, why));
+                   fmt::format("{} '{}': {}; expected ADDRESS:PORT such as 127.0.0.1:9100 or "
+                               "[::1]:9100, or \"\" for off",
+                               what, text, why));
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return refuse("no port");

@@ -21,7 +21,9 @@ struct ListenAddress {
 };
 
 // "127.0.0.1:9100" or "[::1]:9100". Names are not resolved: a listener is bound to an address.
-[[nodiscard]] Outcome<ListenAddress> parse_listen_address(std::string_view text);
+// `what` is the setting that an error names.
+[[nodiscard]] Outcome<ListenAddress> parse_listen_address(
+    std::string_view text, std::string_view what = "metrics address");
 
 class MetricsHttp {
  public:
