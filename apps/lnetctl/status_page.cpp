@@ -53,6 +53,9 @@ void add_node(Page& page, const Json& status) {
                                  text_of_seconds(number_of(status, "uptime sec")));
   const std::string metrics = word_of(status, "metrics");
   line += metrics == "off" ? "; metrics off" : fmt::format("; metrics at {}", metrics);
+  const std::string status_page = word_of(status, "status page");
+  if (!status_page.empty() && status_page != "off")
+    line += fmt::format("; page at http://{}/", status_page);
   page.add("node", line);
 }
 

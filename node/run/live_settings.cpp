@@ -45,11 +45,19 @@ Outcome<void> apply_live(const Settings& now, const Settings& wanted, const Live
     (void)change_idle(wanted, now, parts);
     return listening;
   }
+  const auto undo = [&] {
+    (void)parts.metrics_http.set_listen(now.metrics.listen);
+    (void)change_idle(wanted, now, parts);
+  };
+  if (auto listening = parts.status_page.set_listen(wanted.status_page.listen); !listening) {
+    undo();
+    return listening;
+  }
   if (now.exchange != wanted.exchange) {
     auto applied = parts.exchange.apply(exchange_load(wanted), parts.pollers);
     if (!applied) {
-      (void)parts.metrics_http.set_listen(now.metrics.listen);
-      (void)change_idle(wanted, now, parts);
+      (void)parts.status_page.set_listen(now.status_page.listen);
+      undo();
       return applied;
     }
   }

@@ -7,6 +7,7 @@
 #include "lib/base/result.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/admin/page_server.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/poll/exchange.hpp"
 #include "lib/runtime/poll/poller.hpp"
@@ -25,6 +26,7 @@ struct LiveParts {
   runtime::Exchange& exchange;
   runtime::Log& log;
   runtime::MetricsHttp& metrics_http;
+  runtime::PageServer& status_page;
 };
 
 [[nodiscard]] runtime::ExchangeLoad exchange_load(const runtime::Settings& settings);

@@ -20,8 +20,10 @@
 #include "node/net/families.hpp"
 #include "node/run/live_settings.hpp"
 #include "node/run/node_documents.hpp"
+#include "node/run/status_page.hpp"
 #include "node/watch/drain_log.hpp"
 #include "node/watch/recent_activity.hpp"
+#include "node/watch/recent_lines.hpp"
 
 namespace plnet::node {
 namespace {
@@ -104,6 +106,7 @@ void Node::drain(const lnet::DrainOrder& order) {
 // lcores joined.
 void Node::end_pollers() {
   control_.reset();
+  status_page_.reset();
   metrics_http_.reset();  // its threads read the pollers' counters
   if (!launched_) return;
   launched_ = false;
@@ -156,13 +159,14 @@ std::vector<runtime::Poller*> Node::pollers() const {
 }
 
 Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller& caller) {
-  if (metrics_http_ == nullptr) return failure(Errc::kShutdown, "this process is ending");
+  if (is_ending()) return failure(Errc::kShutdown, "this process is ending");
   const LiveParts parts{.schema = schema_,
                         .machine = *machine_,
                         .pollers = pollers(),
                         .exchange = *exchange_,
                         .log = *log_,
-                        .metrics_http = *metrics_http_};
+                        .metrics_http = *metrics_http_,
+                        .status_page = status_page_->server()};
   const runtime::Settings now = settings();
   runtime::Settings but_for_options = now;  // includes the options that LNet applies live
   if (differ_live_only(now.lnet, wanted.lnet, network_families()))

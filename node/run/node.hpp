@@ -47,7 +47,9 @@ class LnetHost;
 class Machine;
 class OpenFamilies;
 class RecentActivity;
+class RecentLines;
 class Residents;
+class StatusPage;
 
 struct NodeOptions {
   std::string instance = "control";
@@ -102,6 +104,7 @@ class Node {
   [[nodiscard]] const runtime::Exchange& exchange() const { return *exchange_; }
   [[nodiscard]] const runtime::Metrics& metrics() const { return metrics_; }
   [[nodiscard]] const runtime::MetricsHttp& metrics_http() const { return *metrics_http_; }
+  [[nodiscard]] const StatusPage& status_page() const { return *status_page_; }
   [[nodiscard]] const runtime::Log& log() const { return *log_; }
   [[nodiscard]] const LnetAdmin& lnet() const { return *lnet_; }
   [[nodiscard]] LnetAdmin& lnet() { return *lnet_; }
@@ -109,6 +112,8 @@ class Node {
   // The reason why NIs do not follow the link state of their interfaces; empty if they do.
   [[nodiscard]] const std::string& links_unwatched() const;
   [[nodiscard]] Instant started_at() const { return started_at_; }
+  // True: clients and watchers are gone, and what answers them with them.
+  [[nodiscard]] bool is_ending() const { return metrics_http_ == nullptr; }
   // Rates and duty cycles of the last seconds.
   [[nodiscard]] const RecentActivity& activity() const { return *activity_; }
 
@@ -142,6 +147,7 @@ class Node {
   runtime::SystemWallClock wall_clock_;
   runtime::TscClock clock_;
   Instant started_at_{};
+  std::unique_ptr<RecentLines> recent_lines_;  // before the log, which writes to it
   std::unique_ptr<runtime::Log> log_;
   std::unique_ptr<runtime::OnceLog> bad_input_;
   std::unique_ptr<runtime::EventLoop> loop_;
@@ -150,6 +156,7 @@ class Node {
   runtime::Metrics metrics_;
   std::unique_ptr<runtime::MetricsHttp> metrics_http_;
   std::unique_ptr<LnetAdmin> lnet_;
+  std::unique_ptr<StatusPage> status_page_;
   runtime::VerbTable verbs_;
   // Before the machine, whose destructor frees CPUs and lcores: the pollers must have ended then.
   std::vector<std::unique_ptr<runtime::Poller>> pollers_;

@@ -15,6 +15,7 @@
 #include "lib/runtime/cpt/plan_report.hpp"
 #include "node/admin/lnet_admin.hpp"
 #include "node/host/machine.hpp"
+#include "node/run/status_page.hpp"
 #include "node/watch/standing_warnings.hpp"
 #include "node/watch/status_document.hpp"
 
@@ -148,6 +149,7 @@ Json report_status(const Node& node, LnetStanding standing) {
                           .starving = node.lnet().starving().size(),
                           .rates = node.activity().rates(),
                           .drops = node.activity().growing_causes()};
+  const std::string page = node.status_page().server().address();
   Json status = Json::object();
   add_lnet_status(status, facts);
   status.update(
@@ -159,6 +161,7 @@ Json report_status(const Node& node, LnetStanding standing) {
        {"clock", node.clock().description()},
        {"idle", name_of(node.machine().idle())},
        {"metrics", node.metrics_http().port() == 0 ? "off" : node.metrics_http().address()},
+       {"status page", page.empty() ? std::string("off") : page},
        {"memory", node.machine().memory_lines()},
        {"cpts", node.machine().cpts().cpts.size()},
        {"shards", std::move(shards)},

@@ -31,8 +31,10 @@
 #include "node/run/live_settings.hpp"
 #include "node/run/node.hpp"
 #include "node/run/node_verbs.hpp"
+#include "node/run/status_page.hpp"
 #include "node/watch/drain_log.hpp"
 #include "node/watch/recent_activity.hpp"
+#include "node/watch/recent_lines.hpp"
 
 namespace plnet::node {
 namespace {
@@ -148,6 +150,7 @@ Node::Node(const runtime::Settings& settings, const NodeOptions& options)
       settings_(settings),
       options_(options),
       has_terminal_(has_terminal()),
+      recent_lines_(std::make_unique<RecentLines>()),
       activity_(std::make_unique<RecentActivity>()) {}
 
 Node::~Node() {
@@ -174,6 +177,7 @@ Outcome<void> Node::open_admin() {
     const std::string hosts = names.names_in(line);
     return hosts.empty() ? hosts : " hosts=" + runtime::log_value_text(hosts);
   };
+  logs.capture = [lines = recent_lines_.get()](std::string_view line) { lines->add(line); };
   auto log = runtime::Log::open(logs, system_clock_, wall_clock_);
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
@@ -213,6 +217,7 @@ Outcome<void> Node::open_admin() {
                {.info = std::span(&kBuildInfo, 1), .values = std::span(&one_, 1)});
   metrics_http_ = std::make_unique<runtime::MetricsHttp>(metrics_);
   lnet_ = std::make_unique<LnetAdmin>(*log_);
+  status_page_ = std::make_unique<StatusPage>(*this, *recent_lines_);
   return {};
 }
 
@@ -397,6 +402,8 @@ Outcome<void> Node::launch() {
   if (auto listening = metrics_http_->set_listen(settings_.metrics.listen); !listening) {
     return listening;
   }
+  if (auto listening = status_page_->server().set_listen(settings_.status_page.listen); !listening)
+    return listening;
   if (auto started = lnet_->start(*lnet_host_, *loop_, settings_.lnet); !started) return started;
   captures_ = std::make_unique<Captures>(Captures::Parts{.host = *lnet_host_,
                                                          .desk = lnet_->desk(),

@@ -49,6 +49,7 @@ constexpr std::array kVariables{
     Variable{"exchange_work_nsec", "exchange", "work_nsec"},
     Variable{"log_level", "log", "level"},
     Variable{"metrics_listen", "metrics", "listen"},
+    Variable{"status_page_listen", "status_page", "listen"},
 };
 
 // Changes one value of the document on the running node.
@@ -142,7 +143,8 @@ void add_views(runtime::VerbTable& verbs, Node& node) {
   verbs.add(kNodeVerbs["status"], [&node](const Args&, const auto&, runtime::VerbToken token) {
     ask_standing(node.lnet(), node.loop(),
                  [&node, token = std::move(token)](LnetStanding standing) mutable {
-                   token.finish(report_status(node, std::move(standing)));
+                   // The answer of a poller may come while the node ends.
+                   if (!node.is_ending()) token.finish(report_status(node, std::move(standing)));
                  });
   });
   verbs.add(kNodeVerbs["cpt show"], [&node](const Args& args, const auto&) -> VerbReply {

@@ -113,7 +113,7 @@ struct LogOptions {
   bool journal = false;  // the descriptor is systemd's journal: "<4>" in front, no timestamp of
                          // ours
   std::string file;      // also append to this file; "" = none
-  std::function<void(std::string_view line)> capture;  // also hand each line to this; for tests
+  std::function<void(std::string_view line)> capture;  // also hand each line to this
   // Text to append to a line, with a leading blank; "": nothing. Called by any thread that logs.
   std::function<std::string(std::string_view line)> annotate{};
   // Lines of a site per window; further ones are counted until the window ends.

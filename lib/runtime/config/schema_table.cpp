@@ -7,6 +7,7 @@
 
 #include "lib/base/interface_name.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/admin/page_server.hpp"
 #include "lib/runtime/config/lnet_schema.hpp"
 #include "lib/runtime/config/module_option_names.hpp"
 #include "lib/runtime/config/schema.hpp"
@@ -33,6 +34,13 @@ Outcome<void> check_pattern(std::string_view text) {
 Outcome<void> check_listen(std::string_view text) {
   if (text.empty()) return {};
   auto parsed = parse_listen_address(text);
+  if (!parsed) return std::unexpected(std::move(parsed.error()));
+  return {};
+}
+
+Outcome<void> check_page_listen(std::string_view text) {
+  if (text.empty()) return {};
+  auto parsed = parse_page_address(text);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
   return {};
 }
@@ -311,6 +319,16 @@ constexpr std::array kMetricsKeys{
         .binding = PLNET_FIELD(Document, settings.metrics.listen)},
 };
 
+constexpr std::array kStatusPageKeys{
+    Key{.name = "listen",
+        .kind = KeyKind::kText,
+        .applies = Applies::kLive,
+        .help = "ADDRESS:PORT, or a port of 127.0.0.1, at which a browser finds the status page; "
+                "\"\" = off. Anybody who reaches the address may read it.",
+        .check = check_page_listen,
+        .binding = PLNET_FIELD(Document, settings.status_page.listen)},
+};
+
 constexpr std::array kModuleOptionKeys{
     Key{.name = "OPTION",
         .kind = KeyKind::kText,
@@ -335,6 +353,9 @@ constexpr std::array kPlnetKeys{
         .children = kSelftestKeys},
     Key{.name = "log", .help = "The log.", .children = kLogKeys},
     Key{.name = "metrics", .help = "Counters for Prometheus over HTTP.", .children = kMetricsKeys},
+    Key{.name = "status_page",
+        .help = "The state of the node as a page that renews itself.",
+        .children = kStatusPageKeys},
     Key{.name = "module_options",
         .kind = KeyKind::kDictionary,
         .help = "Options of the kernel's modules (socklnd, o2iblnd, the acceptor, …) that have no "

@@ -74,6 +74,12 @@ struct MetricsSettings {
   bool operator==(const MetricsSettings&) const = default;
 };
 
+struct StatusPageSettings {
+  std::string listen;  // "" = off, else ADDRESS:PORT or a port of 127.0.0.1
+
+  bool operator==(const StatusPageSettings&) const = default;
+};
+
 // One member for each section of the document.
 struct Settings {
   CptPlanRequest cpts{};
@@ -86,6 +92,7 @@ struct Settings {
   SelftestSettings selftest{};
   LogSettings log{};
   MetricsSettings metrics{};
+  StatusPageSettings status_page{};
   lnet::NodeConfig lnet{};
 
   bool operator==(const Settings&) const = default;

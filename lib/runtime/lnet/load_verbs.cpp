@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "lib/lnet/load/load_ranking.hpp"
+#include "lib/runtime/lnet/load_json.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 #include "lib/runtime/verbs/node_rows.hpp"
@@ -24,27 +25,6 @@ struct LoadQuestion {
   LoadBy by = LoadBy::kNid;
   std::size_t rows = kRowsDefault;
 };
-
-Json load_to_json(const lnet::LoadSnapshot& snapshot, const LoadQuestion& question) {
-  const std::string by(name_of(question.by));
-  const auto usec = [](const lnet::LoadRow& row, Duration lnet::HopDelay::* quantile) {
-    if (!row.delay) return Json{};
-    return Json(std::chrono::ceil<std::chrono::microseconds>(*row.delay.*quantile).count());
-  };
-  const auto row_to_json = [&](const lnet::LoadRow& row) {
-    return object_of({{by, row.name},
-                      {"messages per sec", row.messages},
-                      {"bytes per sec", row.bytes},
-                      {"p50 usec", usec(row, &lnet::HopDelay::p50)},
-                      {"p90 usec", usec(row, &lnet::HopDelay::p90)},
-                      {"p99 usec", usec(row, &lnet::HopDelay::p99)},
-                      {"max usec", usec(row, &lnet::HopDelay::max)},
-                      {"perhaps of others", if_any(row.doubtful)}});
-  };
-  Json list = list_of(heaviest(snapshot, question.by, question.rows), row_to_json);
-  const auto seconds = std::chrono::round<std::chrono::seconds>(snapshot.covered).count();
-  return {{"top", {{"by", by}, {"of the last sec", seconds}, {"load", std::move(list)}}}};
-}
 
 Outcome<LoadQuestion> load_question(const VerbArgs& args) {
   LoadQuestion question;
@@ -64,12 +44,34 @@ Outcome<LoadQuestion> load_question(const VerbArgs& args) {
 
 }  // namespace
 
+Json load_to_json(const lnet::LoadSnapshot& snapshot, LoadBy of, std::size_t rows) {
+  const std::string by(name_of(of));
+  const auto usec = [](const lnet::LoadRow& row, Duration lnet::HopDelay::* quantile) {
+    if (!row.delay) return Json{};
+    return Json(std::chrono::ceil<std::chrono::microseconds>(*row.delay.*quantile).count());
+  };
+  const auto row_to_json = [&](const lnet::LoadRow& row) {
+    return object_of({{by, row.name},
+                      {"messages per sec", row.messages},
+                      {"bytes per sec", row.bytes},
+                      {"p50 usec", usec(row, &lnet::HopDelay::p50)},
+                      {"p90 usec", usec(row, &lnet::HopDelay::p90)},
+                      {"p99 usec", usec(row, &lnet::HopDelay::p99)},
+                      {"max usec", usec(row, &lnet::HopDelay::max)},
+                      {"perhaps of others", if_any(row.doubtful)}});
+  };
+  Json list = list_of(heaviest(snapshot, of, rows), row_to_json);
+  const auto seconds = std::chrono::round<std::chrono::seconds>(snapshot.covered).count();
+  return {{"top", {{"by", by}, {"of the last sec", seconds}, {"load", std::move(list)}}}};
+}
+
 void add_load_verbs(VerbTable& verbs, LnetControl& control) {
   verbs.add(kNodeVerbs["top"],
             judged(load_question, [&control](const LoadQuestion& question, VerbToken token) {
-              control.load(printed<lnet::LoadSnapshot>(
-                  std::move(token),
-                  [question](const auto& snapshot) { return load_to_json(snapshot, question); }));
+              control.load(
+                  printed<lnet::LoadSnapshot>(std::move(token), [question](const auto& snapshot) {
+                    return load_to_json(snapshot, question.by, question.rows);
+                  }));
             }));
 }
 

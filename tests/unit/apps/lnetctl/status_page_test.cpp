@@ -65,6 +65,15 @@ TEST(StatusPage, AHealthyRouterIsToldOnOnePage) {
             "pollers   shard 0 on CPU 2: 7.5 % of its time at work, idle policy busy\n");
 }
 
+TEST(StatusPage, TheAddressesOfListenersAreTold) {
+  Json page = healthy();
+  page["status"]["metrics"] = "127.0.0.1:9988";
+  page["status"]["status page"] = "off";
+  EXPECT_TRUE(has(print_status(page), "up 3 h 12 min; metrics at 127.0.0.1:9988\n"));
+  page["status"]["status page"] = "127.0.0.1:9989";
+  EXPECT_TRUE(has(print_status(page), "; page at http://127.0.0.1:9989/\n"));
+}
+
 TEST(StatusPage, ALargeHealthyNodeHas24LinesAtMost) {
   Json large = healthy();
   Json& status = large["status"];

@@ -96,7 +96,7 @@ TEST(Schema, MarksLiveSettings) {
   EXPECT_EQ(live, (std::set<std::string>{"plnet.pollers.idle", "plnet.pollers.turn_limit_usec",
                                          "plnet.exchange.enable", "plnet.exchange.in_flight",
                                          "plnet.exchange.work_nsec", "plnet.log.level",
-                                         "plnet.metrics.listen"}));
+                                         "plnet.metrics.listen", "plnet.status_page.listen"}));
 }
 
 TEST(Schema, IgnoresStatisticsOfKernelExports) {

@@ -143,7 +143,7 @@ TEST(SettingsExport, LooksLikeTheFile) {
             R"("client_mib":64,)"
             R"("client_requests":1024,"server_mib":32},)"
             R"("log":{"level":"info"},)"
-            R"("metrics":{"listen":""}}})");
+            R"("metrics":{"listen":""},"status_page":{"listen":""}}})");
   const Value full = export_settings(settings, ExportForm::kFull);
   EXPECT_EQ(full["plnet"]["cpts"]["list"][0]["shards"][0].dump(),
             R"({"cpu":2,"core":-1,"smt":-1})");
