@@ -5,6 +5,7 @@
 
 #include "apps/lnet-sim/adopt/site_text.hpp"
 #include "apps/lnet-sim/plan/site_reader.hpp"
+#include "lib/base/joined.hpp"
 
 namespace plnet::sim {
 
@@ -29,9 +30,9 @@ bool read_files(const std::vector<std::string>& words, bool servers, std::vector
 }
 
 std::string command_of(const FromConfigArguments& arguments) {
-  return fmt::format("lnet-sim from-config {}{}{}", fmt::join(arguments.nodes, " "),
+  return fmt::format("lnet-sim from-config {}{}{}", joined(arguments.nodes, " "),
                      arguments.servers.empty() ? "" : " --servers ",
-                     fmt::join(arguments.servers, " "));
+                     joined(arguments.servers, " "));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "apps/lnet-sim/adopt/node_facts.hpp"
 #include "apps/lnet-sim/adopt/parameters.hpp"
 #include "apps/lnet-sim/plan/numbers.hpp"
+#include "lib/base/joined.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
 #include "lib/lnet/names/nid_text.hpp"
@@ -181,7 +182,7 @@ class Adoption {
     if (any_talk) return {};
     return "no client can exchange messages with a server, expected a common network, or routes of "
            "both by given routers" +
-           (notes().empty() ? std::string() : fmt::format("\n{}", fmt::join(notes(), "\n")));
+           (notes().empty() ? std::string() : fmt::format("\n{}", joined(notes(), "\n")));
   }
 
   bool add_talk(std::size_t from, std::size_t to) {

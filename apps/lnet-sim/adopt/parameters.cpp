@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/joined.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/router_options.hpp"
@@ -198,7 +199,7 @@ class Parameterizer {
     }
     if (!tunables.empty())
       note(file, fmt::format("lnd tunables {}: simulated LNDs have their defaults",
-                             fmt::join(tunables, ", ")));
+                             joined(tunables, ", ")));
     for (const ModuleOption& option : config.module_options) {
       if (!is_adopted(option))
         note(file, fmt::format("options {} {}={}: a site has no such parameter", option.module,

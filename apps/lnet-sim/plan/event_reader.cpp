@@ -5,6 +5,7 @@
 
 #include "apps/lnet-sim/plan/event_words.hpp"
 #include "apps/lnet-sim/plan/node_names.hpp"
+#include "lib/base/joined.hpp"
 
 namespace plnet::sim {
 
@@ -31,7 +32,7 @@ void EventReader::read(const YamlNode& node) {
   event.plan.lasting = lasting > Duration{} ? lasting : usual_length_of(event.plan.kind);
   if (kinds != 1) {
     return errors_.add(node.at, fmt::format("events: expected one of {}, and the name of a node",
-                                            fmt::join(kEventNames, ", ")));
+                                            joined(kEventNames, ", ")));
   }
   const bool cuts = event.plan.kind == PlannedKind::kCut;
   if (cuts != (event.net != nullptr)) {

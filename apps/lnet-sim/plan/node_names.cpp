@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/joined.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/runtime/config/config_error.hpp"
 
@@ -66,7 +67,7 @@ std::vector<std::string> node_nids(const SiteConfig& site, std::uint32_t node) {
 std::string node_title(const SiteConfig& site, std::uint32_t node) {
   const std::vector<std::string> nids = node_nids(site, node);
   const std::string name = node_name(site, node);
-  return nids.empty() ? name : fmt::format("{} ({})", name, fmt::join(nids, ", "));
+  return nids.empty() ? name : fmt::format("{} ({})", name, joined(nids, ", "));
 }
 
 Outcome<std::uint32_t> find_node(const SiteConfig& site, std::string_view name) {
