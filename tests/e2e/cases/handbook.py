@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 
+from own_run_folder import OWN_RUN_FOLDER
 from site_under_test import Skip, needs_root
 from two_hosts import two_hosts
 
@@ -24,8 +25,8 @@ ANY = "…"
 SHOWN_WITHIN_S = 60  # a console command
 PASTED_WITHIN_S = 90  # an sh block
 PAUSE_S = 0.2
-# /run of its own: the nodes, namespaces and CPU claims of other processes of this machine are not met.
-APART = ("mkdir -p /run/plnet /run/netns && mount -t tmpfs none /run/plnet && mount -t tmpfs none /run/netns\n"
+# The namespaces of other processes of this machine are not met either.
+APART = (f"{OWN_RUN_FOLDER} && mkdir -p /run/netns && mount -t tmpfs none /run/netns\n"
          "trap 'failed=${failed:-$BASH_COMMAND}' ERR\n")
 
 

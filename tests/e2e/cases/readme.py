@@ -3,14 +3,11 @@
 import pathlib
 import re
 
+from own_run_folder import OWN_RUN_FOLDER
 from site_under_test import needs_root
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# A folder for control sockets and CPU claims of its own, so that other nodes of this machine are not met. The start still waits for
-# its turn, since hugepages belong to all of them.
-TURN = "/run/plnet/plnet-start.0.lock"
-APART = (f'set -e; mkdir -p /run/plnet; umask 077; exec 9<>{TURN}; mount -t tmpfs -o mode=755 none /run/plnet; touch {TURN}; '
-         f'mount --no-canonicalize --bind /proc/self/fd/9 {TURN}; exec 9<&-; umask 022; trap "kill %1 2>/dev/null || true" EXIT; ')
+APART = f'set -e; {OWN_RUN_FOLDER}; trap "kill %1 2>/dev/null || true" EXIT; '
 
 
 def first_steps():
