@@ -211,7 +211,8 @@ TEST(ReadSettings, OptionsThatModulesDoNotHaveAreMistakes) {
 TEST(ReadSettings, UnknownKeysSuggestSimilarOnes) {
   EXPECT_EQ(read_bad("plnet:\n    polers:\n        idle: busy\n"),
             "f:2:5: unknown key 'polers' in plnet, expected cpts, pollers, memory, exchange, lnet, "
-            "tcp, kfi, o2ib, selftest, log, metrics or module_options; did you mean 'pollers'?\n");
+            "tcp, kfi, o2ib, selftest, log, metrics, status_page or module_options; did you mean "
+            "'pollers'?\n");
   EXPECT_EQ(read_bad("plnett:\n"),
             "f:1:1: call back for 'plnett' not found: unknown key, expected net, ip2nets, route, "
             "routing, buffers, peer, numa, global, udsp, fault, access, ping, discover or plnet; "
