@@ -116,7 +116,7 @@ def end_to_end(suite):
 STAGES = [
     Stage("programs", 4, "rules of the tree; programs built with gcc", Job(GCC, suites=["rules"]), Job(GCC, "programs", product),
           quick=True),
-    Stage("e2e", 10, "programs as a user runs them", end_to_end("e2e")),
+    Stage("e2e", 7, "programs as a user runs them", end_to_end("e2e")),
     Stage("asan", 12, "everything compiled with clang; unit and simulation tests under ASan and UBSan, fuzz corpora",
           Job(ASAN, "everything", everything, ["unit", "concurrent", "fuzz"])),
     Stage("gcc", 6, "tests and benchmarks compiled with gcc; cases that sanitizers leave out",
