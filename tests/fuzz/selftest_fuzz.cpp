@@ -19,6 +19,8 @@ using std::chrono::milliseconds, std::chrono::seconds;
 constexpr unsigned kStepsMax = 120;
 constexpr std::size_t kMemoryBytes = 12U << 20U;
 constexpr std::uint32_t kUnits = 4;
+// Messages of the peer wait for answers as long as lnet_transaction_timeout, which is 150 s.
+constexpr unsigned kLongestWaitSeconds = 160;
 
 // Fills the fields of a message, mostly with small numbers, which other messages have, too.
 class FieldDrawer {
@@ -70,6 +72,8 @@ class Run {
     for (unsigned i = 0; i < 400 && !closed(); ++i)
       turn(seconds(1));
     settle(100);
+    for (unsigned i = 0; i < kLongestWaitSeconds; ++i)
+      turn(seconds(1));
     PLNET_CHECK(closed(), "the node closes after any input");
     PLNET_CHECK(nodes_.descriptors(1) == 0, "no descriptor is left");
     PLNET_CHECK(host_->node.framework().zombies() == 0, "no session is left");
