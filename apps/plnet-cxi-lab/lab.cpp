@@ -35,7 +35,7 @@ std::string real_path(const std::string& path) {
 // Beside this program in a tree that was built, then at its place in an installation.
 Outcome<std::string> find_library(const std::string& wanted) {
   if (!wanted.empty()) {
-    if (const std::string path = real_path(wanted); !path.empty()) return path;
+    if (std::string path = real_path(wanted); !path.empty()) return path;
     return system_failure("--library " + wanted);
   }
   const std::string own = real_path("/proc/self/exe");
@@ -43,7 +43,7 @@ Outcome<std::string> find_library(const std::string& wanted) {
   for (const std::string& place :
        {folder + "/../../drivers/net/cassini/soft/libcxi.so.1",
         folder + "/../" PLNET_CXI_LIBRARY_FROM_PREFIX, std::string(PLNET_CXI_LIBRARY)}) {
-    if (const std::string path = real_path(place); !path.empty()) return path;
+    if (std::string path = real_path(place); !path.empty()) return path;
   }
   return failure(Errc::kNotFound, "libcxi.so.1 is not at its place, " PLNET_CXI_LIBRARY
                                   "; name it with --library FILE");
@@ -107,7 +107,7 @@ Outcome<void> Lab::take_signals() {
   sigemptyset(&taken);
   for (const int one : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
     sigaddset(&taken, one);
-  if (::sigprocmask(SIG_BLOCK, &taken, nullptr) != 0) return system_failure("signals");
+  if (::pthread_sigmask(SIG_BLOCK, &taken, nullptr) != 0) return system_failure("signals");
   signals_ = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) return system_failure("signals");
   return {};

@@ -56,11 +56,13 @@ Outcome<void> prepare(const Plan& plan, unsigned rank) {
   if (auto done = run_ip(plan.interface_commands(rank)); !done) return done;
   if (auto done = make_sysfs(plan, rank); !done) return done;
   if (auto done = make_library(plan, rank); !done) return done;
+  // NOLINTBEGIN(concurrency-mt-unsafe): a rank has one thread
   const char* const library_path = std::getenv("LD_LIBRARY_PATH");
   for (const auto& [name, value] :
        plan.environment(rank, library_path == nullptr ? "" : library_path)) {
     if (::setenv(name.c_str(), value.c_str(), 1) != 0) return system_failure(name);
   }
+  // NOLINTEND(concurrency-mt-unsafe)
   return {};
 }
 
@@ -74,7 +76,7 @@ void wire_up(const Pipes& pipes) {
 void reset_signals() {
   sigset_t none;
   sigemptyset(&none);
-  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+  (void)::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   (void)std::signal(SIGPIPE, SIG_DFL);
 }
 

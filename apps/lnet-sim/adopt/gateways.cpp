@@ -111,14 +111,15 @@ class Gateways {
 
   // A route by one node of a group stands for routes by all of them.
   void add_route(std::size_t number, const RouteConfig& route) {
-    const auto via = static_cast<unsigned>(*owner_of(route.gateway));
-    const unsigned net = *net_number(route.net);
+    const auto via = owner_of(route.gateway);
+    const auto net = net_number(route.net);
+    if (!via || !net) return;  // refused before
     std::vector<RoutePlan>& routes = site_.groups[number].routes;
     const bool known = std::ranges::any_of(
-        routes, [&](const RoutePlan& each) { return each.net == net && each.via == via; });
+        routes, [&](const RoutePlan& each) { return each.net == *net && each.via == *via; });
     if (known) return;
-    RoutePlan& plan = routes.emplace_back(
-        RoutePlan{.net = net, .via = via, .priority = route.priority & 0x7fffffffU});
+    RoutePlan& plan = routes.emplace_back(RoutePlan{
+        .net = *net, .via = static_cast<unsigned>(*via), .priority = route.priority & 0x7fffffffU});
     if (route.hops != kHopsUndefined) plan.hops = static_cast<std::uint32_t>(route.hops);
   }
 

@@ -40,9 +40,10 @@ void RpcBook::unanswered(std::uint32_t client, Instant begun, Instant now) {
 
 void RpcBook::end(Instant now) {
   for (std::uint32_t client = 0; client < waiting_.size(); ++client) {
-    if (!waiting_[client]) continue;
-    outages_.push_back({.client = client, .begin = *waiting_[client], .end = now, .over = false});
-    waiting_[client].reset();
+    std::optional<Instant>& since = waiting_[client];
+    if (!since) continue;
+    outages_.push_back({.client = client, .begin = *since, .end = now, .over = false});
+    since.reset();
   }
 }
 

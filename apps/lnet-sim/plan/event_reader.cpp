@@ -18,6 +18,7 @@ void EventReader::read(const YamlNode& node) {
   unsigned kinds = 0;
   Duration lasting{};
   std::vector<Key> keys;
+  keys.reserve(kEventNames.size() + 3);
   for (std::size_t i = 0; i < kEventNames.size(); ++i) {
     keys.push_back({kEventNames[i], [&, i](const YamlNode& value) {
                       event.plan.kind = static_cast<PlannedKind>(i);

@@ -94,7 +94,7 @@ Duration Answer::length_of(Phase phase) const {
   switch (phase) {
     case Phase::kBefore: return times.begin - times.from;
     case Phase::kDuring: return times.end - times.during;
-    case Phase::kAfter: return *times.over - *times.restored;
+    case Phase::kAfter: return times.over_at() - times.restored_at();
   }
   return {};
 }

@@ -79,7 +79,7 @@ Json loads_of(const Answer& answer) {
 std::string json_of(const Answer& answer) {
   Json json{{"site", answer.site.name},
             {"seed", answer.site.seed},
-            {"time_s", in_seconds(*answer.with.times.over)},
+            {"time_s", in_seconds(answer.with.times.over_at())},
             {"restored", answer.with.times.is_restored},
             {"clients", answer.clients()}};
   for (const PlannedEvent& event : answer.site.faults.events)

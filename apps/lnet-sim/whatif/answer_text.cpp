@@ -53,7 +53,7 @@ std::string workload(const Answer& answer) {
   const TrafficPlan& traffic = answer.site.traffic;
   const double rate =
       static_cast<double>(answer.without.rpcs.answers()) /
-      std::max(seconds_in(*answer.without.times.over - answer.without.times.from), 1.0);
+      std::max(seconds_in(answer.without.times.over_at() - answer.without.times.from), 1.0);
   return fmt::format(
       "Workload: each of {} begins up to {} at a time on each of its shards, {} each, with pauses "
       "of up to {}; {:.0f} are answered a second.\n",
@@ -270,12 +270,12 @@ std::string text_of(const Answer& answer) {
     text += "  A router was not drained: some node knows no other router that forwards.\n";
   if (!times.is_restored)
     text += fmt::format("  Some route was still down {} after the event.\n",
-                        tenths(*times.restored - times.end));
+                        tenths(times.restored_at() - times.end));
   text += load_sentence(answer);
   if (!answer.with.loads.empty()) text += load_table(answer);
   text += loss_text(answer);
   text += fmt::format("Seed {}, {} simulated; the same seed gives the same answer.\n",
-                      answer.site.seed, short_form(*times.over));
+                      answer.site.seed, short_form(times.over_at()));
   return text;
 }
 

@@ -59,11 +59,11 @@ class Course {
     // A drain takes as long as the router's messages and users do.
     if (!times_.restored && drains_) {
       await_routes();
-      times_.end = *times_.restored;
+      times_.end = times_.restored_at();
     }
     end_phase(Phase::kDuring);
     if (!times_.restored) await_routes();
-    until(*times_.restored);
+    until(times_.restored_at());
     begin_phase();
     until(times_.over.value_or(now() + kAfterwards));
     end_phase(Phase::kAfter);

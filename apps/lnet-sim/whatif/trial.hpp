@@ -26,6 +26,10 @@ struct TrialTimes {
   std::optional<Duration> restored{};
   std::optional<Duration> over{};
   bool is_restored = true;  // false: some route was still down at the end
+
+  // Of a trial that has run.
+  [[nodiscard]] Duration restored_at() const { return restored.value_or(end); }
+  [[nodiscard]] Duration over_at() const { return over.value_or(end); }
 };
 [[nodiscard]] TrialTimes times_of(const SiteConfig& site);
 

@@ -18,9 +18,8 @@ namespace plnet::sim {
 [[nodiscard]] inline std::optional<Duration> parse_duration(std::string_view text) {
   constexpr std::uint64_t kMost = 1'000'000'000;
   std::uint64_t value = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  const std::string_view unit(end, static_cast<std::size_t>(last - end));
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   const std::array<std::pair<std::string_view, Duration>, 3> units{
       {{"s", std::chrono::seconds(1)},
        {"ms", std::chrono::milliseconds(1)},
