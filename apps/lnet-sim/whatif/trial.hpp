@@ -27,7 +27,7 @@ struct TrialTimes {
   std::optional<Duration> over{};
   bool is_restored = true;  // false: some route was still down at the end
 
-  // Of a trial that has run.
+  // The trial has run.
   [[nodiscard]] Duration restored_at() const { return restored.value_or(end); }
   [[nodiscard]] Duration over_at() const { return over.value_or(end); }
 };

@@ -81,6 +81,7 @@ class WiredDevices final : public Devices {
   [[nodiscard]] Gate& gate() override { return gate_; }
   [[nodiscard]] std::vector<Nic*> nics() override {
     std::vector<Nic*> all;
+    all.reserve(devices_.size());
     for (const auto& device : devices_)
       all.push_back(&device->nic);
     return all;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -166,8 +167,8 @@ plnet::Outcome<void> WireLocal::listen() {
   const std::string path = options_.directory + socket_name(options_.address);
   const auto error = [&path](const char* what) {
     const int number = errno;
-    return failure(errc_of_errno(number),
-                   "cassini: " + path + ": " + what + ": " + std::strerror(number));
+    return failure(errc_of_errno(number), "cassini: " + path + ": " + what + ": " +
+                                              std::generic_category().message(number));
   };
   constexpr mode_t kOwner = 0600;
   lock_ = LocalDescriptor(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwner));
