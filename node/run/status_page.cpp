@@ -18,11 +18,11 @@ namespace plnet::node {
 namespace {
 
 std::span<const runtime::PageDocument> page_documents() {
-  static const std::array kAll{
+  static const std::array all{
       runtime::PageDocument{"/", "text/html; charset=utf-8", kPageHtml},
       runtime::PageDocument{"/page.css", "text/css; charset=utf-8", kPageCss},
       runtime::PageDocument{"/page.js", "text/javascript; charset=utf-8", kPageJs}};
-  return kAll;
+  return all;
 }
 
 std::string own_host_name() {
