@@ -70,6 +70,9 @@ TEST(WhatIf, BothLinksCutLeaveClientsWithoutAnAnswer) {
                                              "routers.2", "o2ib", "at", "20s", "for", "60s"}));
   const std::string text = text_of(answer);
   EXPECT_GT(answer.with.rpcs.failures(), 0U) << text;
+  EXPECT_NE(text.find("Load: no router forwarded a message in the measured part of the event.\n"),
+            std::string::npos)
+      << text;
   const OutageFigures outage = figures_of(answer.with.rpcs.outages());
   EXPECT_EQ(outage.clients, 12U) << text;
   EXPECT_GT(outage.longest, std::chrono::seconds(20)) << text;

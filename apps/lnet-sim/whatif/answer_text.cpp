@@ -223,6 +223,8 @@ std::string load_sentence(const Answer& answer) {
       most = i;
   }
   const Rate during = rate_of(answer, answer.with, most, Phase::kDuring);
+  if (during.messages <= 0)
+    return "Load: no router forwarded a message in the measured part of the event.\n";
   const Rate before = rate_of(answer, answer.with, most, Phase::kBefore);
   const std::string times = before.messages > 0 ? fmt::format(", {:.1f} times its load before",
                                                               during.messages / before.messages)
