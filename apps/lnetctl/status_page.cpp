@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
+
 namespace plnet::apps {
 namespace {
 
@@ -22,10 +24,6 @@ std::uint64_t number_of(const Json& object, const char* key) {
 
 std::string word_of(const Json& object, const char* key) {
   return object.value(key, std::string());
-}
-
-std::string plural(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 // Lines with a label before the first of them.
@@ -89,13 +87,13 @@ void add_networks(Page& page, const Json& status) {
   std::size_t shown = 0;
   for (const Json& net : nets) {
     if (shown == kNetworksNamed && nets.size() > kNetworksNamed + 1) {
-      page.add("networks", fmt::format("{} more networks", nets.size() - shown));
+      page.add("networks", counted(nets.size() - shown, "more network"));
       return;
     }
     ++shown;
     const std::uint64_t up = number_of(net, "up");
     page.add("networks", fmt::format("{}: {} of {} up{}", word_of(net, "net"), up,
-                                     plural(up + number_of(net, "down"), "NI"), nis_of_net(net)));
+                                     counted(up + number_of(net, "down"), "NI"), nis_of_net(net)));
   }
 }
 
@@ -115,14 +113,16 @@ void add_routes(Page& page, const Json& status) {
              fmt::format("{} by {} is down{}{}{}", word_of(route, "net"), word_of(route, "gateway"),
                          since, cause.empty() ? "" : ": ", cause));
   }
-  if (down > list.size()) page.add("routes", fmt::format("{} more are down", down - list.size()));
+  if (down > list.size())
+    page.add("routes", fmt::format("{} more {} down", down - list.size(),
+                                   agreeing(down - list.size(), "is", "are")));
 }
 
 void add_peers(Page& page, const Json& status) {
   if (!status.contains("peers")) return;
   const Json& peers = status["peers"];
   std::string line = fmt::format("{}; NIs: {} up, {} down, {} not asked",
-                                 plural(number_of(peers, "peers"), "peer"), number_of(peers, "up"),
+                                 counted(number_of(peers, "peers"), "peer"), number_of(peers, "up"),
                                  number_of(peers, "down"), number_of(peers, "unknown"));
   const std::uint64_t lost = number_of(peers, "cannot be reached");
   if (lost > 0) line += fmt::format("; {} cannot be reached", lost);
@@ -157,14 +157,14 @@ void add_rules(Page& page, const Json& status) {
   const auto part = [&rules](const char* kind, const char* verb, const char* effect) {
     const std::uint64_t count = number_of(rules, kind);
     if (count == 0) return fmt::format("no {} rule", kind);
-    return fmt::format("{} ({} messages; lnetctl {})", plural(count, fmt::format("{} rule", kind)),
-                       number_of(rules, effect), verb);
+    return fmt::format("{} ({}; lnetctl {})", counted(count, fmt::format("{} rule", kind)),
+                       counted(number_of(rules, effect), "message"), verb);
   };
   const std::uint64_t access = number_of(rules, "access");
-  std::string line = access == 0
-                         ? std::string("no access rule")
-                         : fmt::format("{} (decided {} times; lnetctl access show)",
-                                       plural(access, "access rule"), number_of(rules, "decided"));
+  std::string line = access == 0 ? std::string("no access rule")
+                                 : fmt::format("{} (decided {}; lnetctl access show)",
+                                               counted(access, "access rule"),
+                                               counted(number_of(rules, "decided"), "time"));
   line += ", " + part("drop", "fault drop show", "dropped");
   line += ", " + part("delay", "fault delay show", "delayed");
   page.add("rules", line);
@@ -173,10 +173,13 @@ void add_rules(Page& page, const Json& status) {
 void add_drain(Page& page, const Json& status) {
   if (!status.contains("drain")) return;
   const Json& drain = status["drain"];
-  page.add("drain", fmt::format("{}: {} of {} peers have acknowledged, {} messages held, {} s left "
+  page.add("drain", fmt::format("{}: {} {} acknowledged, {} held, {} s left "
                                 "at most",
-                                word_of(drain, "phase"), number_of(drain, "peers acknowledged"),
-                                number_of(drain, "peers told"), number_of(drain, "messages held"),
+                                word_of(drain, "phase"),
+                                counted(number_of(drain, "peers acknowledged"),
+                                        number_of(drain, "peers told"), "peer"),
+                                agreeing(number_of(drain, "peers told"), "has", "have"),
+                                counted(number_of(drain, "messages held"), "message"),
                                 number_of(drain, "seconds left")));
 }
 
