@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 #include "node/admin/lnet_admin.hpp"
@@ -77,7 +78,8 @@ void add_starving(const Node& node, Json& all) {
   for (const lnet::StarvingReport& each : node.lnet().starving()) {
     all.push_back(
         warning(fmt::format("{} starve on shard {}", each.of, each.shard),
-                fmt::format("{} messages had to wait or were dropped{}{}; {}", each.waited,
+                fmt::format("{} had to wait or {} dropped{}{}; {}", counted(each.waited, "message"),
+                            agreeing(each.waited, "was", "were"),
                             each.most.empty() ? "" : "; most: ", each.most, each.more),
                 "lnetctl routing show"));
   }
@@ -91,12 +93,12 @@ void add_late_turns(const Node& node, Json& all) {
     const auto& counters = poller->counters();
     const auto taken = counters.get(PollerCounter::kInvoluntarySwitches);
     all.push_back(warning(
-        fmt::format("{}: {} turns took longer than {} us, the longest {} us", poller->name(), late,
-                    poller->turn_limit() / std::chrono::microseconds(1),
+        fmt::format("{}: {} took longer than {} us, the longest {} us", poller->name(),
+                    counted(late, "turn"), poller->turn_limit() / std::chrono::microseconds(1),
                     counters.get(PollerCounter::kLongestTurnNsec) / 1000),
-        taken > 0
-            ? fmt::format("the host took the CPU from this poller {} times since the start", taken)
-            : std::string("the host never took the CPU from this poller: it was busy itself"),
+        taken > 0 ? fmt::format("the host took the CPU from this poller {} since the start",
+                                counted(taken, "time"))
+                  : std::string("the host never took the CPU from this poller: it was busy itself"),
         "lnetctl cpt show -v 1; lnetctl counters reset starts anew", "note"));
   }
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "node/watch/standing_warnings.hpp"
 
@@ -152,8 +153,8 @@ Json ReachWatch::warnings(Instant now, const Explain& explain) const {
   }
   const std::uint64_t unreachable = counters_.get(ReachNow::Id::kUnreachable);
   if (unreachable > all.size()) {
-    all.push_back(warning(fmt::format("{} more peers cannot be reached", unreachable - all.size()),
-                          "", "lnetctl peer show"));
+    all.push_back(warning(counted(unreachable - all.size(), "more peer") + " cannot be reached", "",
+                          "lnetctl peer show"));
   }
   return all;
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
@@ -31,6 +32,11 @@ const PeerPort* greatest(ShardCore& core, Amount amount) {
   return found;
 }
 
+std::string wait_text(std::integral auto waiting, std::int32_t credits) {
+  return fmt::format("{} {}, {}", waiting, agreeing(waiting, "waits", "wait"),
+                     counted(credits, "credit"));
+}
+
 // The client with the most waiting messages; if none wait now, the one that had the most waiting at
 // a time.
 std::string waiting_client(ShardCore& core) {
@@ -39,8 +45,8 @@ std::string waiting_client(ShardCore& core) {
                      std::max(-port.client.credits_min, 0)};
   });
   if (worst == nullptr) return {};
-  return fmt::format("{} ({} wait, {} credits)", text_of(worst->peer_ni->nid),
-                     worst->client.waiting_count, worst->client.credits_max);
+  return fmt::format("{} ({})", text_of(worst->peer_ni->nid),
+                     wait_text(worst->client.waiting_count, worst->client.credits_max));
 }
 
 std::string poorest_ni(const ShardCore& core) {
@@ -53,8 +59,8 @@ std::string poorest_ni(const ShardCore& core) {
     if (worst == nullptr || wealth(*port) < wealth(*worst)) worst = port;
   }
   if (worst == nullptr) return {};
-  return fmt::format("{} ({} wait, {} credits)", text_of(worst->ni().nid),
-                     std::max(-worst->tx_credits(), 0), worst->tx_credits_max());
+  return fmt::format("{} ({})", text_of(worst->ni().nid),
+                     wait_text(std::max(-worst->tx_credits(), 0), worst->tx_credits_max()));
 }
 
 std::string slowest_target(ShardCore& core) {

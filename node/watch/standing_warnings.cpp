@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::node {
@@ -47,7 +48,9 @@ Json warnings_of_nis(const std::vector<lnet::NetReport>& nets) {
     }
   }
   if (more > 0) {
-    all.push_back(warning(fmt::format("{} more NIs are down", more), "", "lnetctl net show -v 1"));
+    all.push_back(
+        warning(fmt::format("{} {} down", counted(more, "more NI"), agreeing(more, "is", "are")),
+                "", "lnetctl net show -v 1"));
   }
   return all;
 }
@@ -57,20 +60,22 @@ Json warnings_of_routes(const std::vector<lnet::RouteReport>& routes) {
   if (down == 0) return Json::array();
   const auto first = std::ranges::find(routes, false, &lnet::RouteReport::up);
   const std::string cause = first->down_cause();
-  return Json::array({warning(
-      fmt::format("{} of {} routes {} down", down, routes.size(), down == 1 ? "is" : "are"),
-      fmt::format("to {} by {}{}{}", lnet::text_of_net(first->route.net),
-                  text_of(first->route.gateway), cause.empty() ? "" : ": ", cause),
-      "lnetctl route show -v 1")});
+  return Json::array(
+      {warning(fmt::format("{} {} down", counted(down, std::ssize(routes), "route"),
+                           agreeing(down, "is", "are")),
+               fmt::format("to {} by {}{}{}", lnet::text_of_net(first->route.net),
+                           text_of(first->route.gateway), cause.empty() ? "" : ": ", cause),
+               "lnetctl route show -v 1")});
 }
 
 Json warnings_of_routing(const lnet::RoutingReport& routing) {
   if (!routing.change) return Json::array();
   const auto& change = *routing.change;
-  return Json::array(
-      {warning(change.is_drain ? "routing is being drained" : "routing changes",
-               fmt::format("{}; {} forwarded messages are held", change.phase, change.held),
-               "lnetctl routing show", "note")});
+  return Json::array({warning(
+      change.is_drain ? "routing is being drained" : "routing changes",
+      fmt::format("{}; {} {} held", change.phase, counted(change.held, "forwarded message"),
+                  agreeing(change.held, "is", "are")),
+      "lnetctl routing show", "note")});
 }
 
 Json warnings_of(const LnetStanding& standing) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/lnet/control/routing_state.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/lnet/routing_outlook.hpp"
@@ -75,8 +76,7 @@ void add_problem(std::string& verdict, std::string_view problem) {
 
 void add_share(std::string& verdict, const UpAndDown& count, std::string_view noun) {
   if (count.down == 0) return;
-  add_problem(verdict, fmt::format("{} of {} {}{} down", count.down, count.all(), noun,
-                                   count.all() == 1 ? "" : "s"));
+  add_problem(verdict, counted(count.down, count.all(), noun) + " down");
 }
 
 std::string free_text(std::int32_t credits, std::int32_t buffers) {
@@ -192,15 +192,14 @@ std::string verdict_of(const StatusFacts& facts) {
   add_share(verdict, count_nis(standing.nets), "NI");
   add_share(verdict, count_routes(standing.routes), "route");
   if (facts.unreachable > 0) {
-    add_problem(verdict, fmt::format("{} peer{} cannot be reached", facts.unreachable,
-                                     facts.unreachable == 1 ? "" : "s"));
+    add_problem(verdict, counted(facts.unreachable, "peer") + " cannot be reached");
   }
   if (facts.starving > 0) add_problem(verdict, "messages wait for scarce resources");
   std::uint64_t dropped = 0;
   for (const GrowingCause& drop : facts.drops)
     dropped += drop.lately;
   if (dropped > 0)
-    add_problem(verdict, fmt::format("{} messages dropped in the last minute", dropped));
+    add_problem(verdict, counted(dropped, "message") + " dropped in the last minute");
   if (verdict.size() == activity && !standing.down) verdict += "; nothing is wrong";
   return verdict;
 }

@@ -113,5 +113,5 @@ def case_a_gateway_that_does_not_route_is_named(site):
         eventually("it is logged", lambda: lines_of(a, "messages_dropped"))
         said = warnings_of(a)
         assert "messages to tcp1 are dropped: no route to tcp1 can be used" in said, said
-        assert "RTE_DISABLED" in said["1 of 1 routes is down"]["why"], said
+        assert "RTE_DISABLED" in said["1 of 1 route is down"]["why"], said
         assert a.stop() == 0 and b.stop() == 0

@@ -257,7 +257,7 @@ def case_status_warns_of_what_is_down(site):
         add_v4(a, b)
         works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"))
         assert b.stop() == 0
-        eventually("the route is down", lambda: warns(a, "1 of 1 routes is down"), 30)
+        eventually("the route is down", lambda: warns(a, "1 of 1 route is down"), 30)
         ip("-n", hosts.names["a"], "link", "set", "eth0", "down")
         eventually("the interface is down", lambda: warns(a, f"{nid('a')} is down"))
         ip("-n", hosts.names["a"], "link", "set", "eth0", "up")

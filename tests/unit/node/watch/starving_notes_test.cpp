@@ -117,7 +117,7 @@ TEST_F(StarvingRouter, NamesTheClientThatWaits) {
   ASSERT_EQ(lines_.size(), 1U);
   EXPECT_TRUE(
       lines_[0].contains("event=lnet_starves of=client_credits cpt=0 shard=0 waited=3 "
-                         "most=\"0.0.0.10@tcp (3 wait, 1 credits)\""))
+                         "most=\"0.0.0.10@tcp (3 wait, 1 credit)\""))
       << lines_[0];
   EXPECT_TRUE(lines_[0].contains("--peer-buffer-credits")) << lines_[0];
   ASSERT_EQ(board_.list().size(), 1U);
@@ -138,7 +138,7 @@ TEST_F(StarvingRouter, NamesTheInterfaceThatHasNoCreditLeft) {
   look_for_scarce();
   const auto lines = lines_with("event=lnet_starves of=ni_credits");
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_TRUE(lines[0].contains("waited=2 most=\"0.0.0.1@tcp1 (2 wait, 1 credits)\"")) << lines[0];
+  EXPECT_TRUE(lines[0].contains("waited=2 most=\"0.0.0.1@tcp1 (2 wait, 1 credit)\"")) << lines[0];
   EXPECT_TRUE(lines[0].contains("--credits N")) << lines[0];
   rig_->end_all();
   rig_->expect_conserved();
