@@ -30,11 +30,22 @@ Outcome<Progress> judged(const lnet::PeerResult<void>& result, const Nid& nid) {
   return failure(info.code, fmt::format("{}: {}", text_of(nid), info.text));
 }
 
+// As judged(), and names the primary NID if the change was given another one.
+Outcome<Progress> judged_by_primary(lnet::Node& node, const lnet::PeerResult<void>& result,
+                                    const Nid& given, const Nid& nid) {
+  const lnet::PeerRecord* const peer = node.coordinator().directory().peer_of(given);
+  const bool is_other = !result && result.error() == lnet::PeerError::kNotPrimary;
+  if (!is_other || peer == nullptr) return judged(result, nid);
+  return failure(lnet::info_of(lnet::PeerError::kNotPrimary).code,
+                 fmt::format("{} is not the primary NID of its peer: use --prim_nid {}",
+                             text_of(given), text_of(peer->primary)));
+}
+
 Outcome<Progress> add_nid(lnet::Node& node, const PeerConfig& peer, const Nid& nid) {
-  return judged(
+  const auto added =
       node.coordinator().add_peer(peer.primary, nid == peer.primary ? Nid::any() : nid,
-                                  peer.multi_rail, nid == peer.primary && peer.lock_primary),
-      nid);
+                                  peer.multi_rail, nid == peer.primary && peer.lock_primary);
+  return judged_by_primary(node, added, peer.primary, nid);
 }
 
 // The peer or NID may be gone already: discovery may have merged it into another peer.
@@ -128,8 +139,8 @@ LnetStep delete_peer_step(const PeerConfig& peer) {
 LnetStep forget_peer_step(const Nid& primary, const Nid& nid, bool force) {
   return {.act =
               [primary, nid, force](lnet::Node& node) {
-                return judged(node.coordinator().delete_peer(primary, nid, force),
-                              nid.is_any() ? primary : nid);
+                const auto deleted = node.coordinator().delete_peer(primary, nid, force);
+                return judged_by_primary(node, deleted, primary, nid.is_any() ? primary : nid);
               },
           .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
 }

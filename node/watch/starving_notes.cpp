@@ -52,7 +52,7 @@ std::string_view name_of(BufferClass of) {
 }
 
 std::string holder_text(const lnet::StarvingNote& note) {
-  if (note.hop_holds == 0) return "nobody";
+  if (note.hop_holds == 0) return "no next hop";
   return fmt::format("{} ({} of {})", text_of(note.hop), note.hop_holds, note.buffers);
 }
 
@@ -110,7 +110,7 @@ void say_scarce(const ScarceNote& note, runtime::Log& log, StarvingBoard& board)
              .most = note.most,
              .more = more});
   log.write(note.news.what == What::kBegins ? kScarce : kStillScarce,
-            {of, cpt, shard, waited, note.most.empty() ? "nobody" : note.most, more});
+            {of, cpt, shard, waited, note.most.empty() ? "none" : note.most, more});
 }
 
 void say_starving(const lnet::StarvingNote& note, runtime::Log& log, StarvingBoard& board) {

@@ -138,7 +138,7 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kTxOtherWay, "tx_other_way", "messages", kCount,                                               \
     "waited for a gateway or an interface that was lost, and is routed again")                     \
   X(kForwardFailed, "forward_failed", "messages", kCount,                                          \
-    "received to be forwarded and not sent; tx_... or the driver counts the cause")                \
+    "to be forwarded, and not sent: the drop causes tx_* or counters of the network say why")      \
   X(kTxReleased, "tx_released", "messages", kCount, "its peer or interface was removed")           \
   X(kTxFailNid, "tx_fail_nid", "messages", kCount, "to a NID that is set to fail")                 \
   X(kTxFaultRule, "tx_fault_rule", "messages", kCount, "a drop rule with a health error applied")  \

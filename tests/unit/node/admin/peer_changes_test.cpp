@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/admin/peer_changes.hpp"
 
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -52,6 +53,22 @@ TEST(PeerChanges, AnIncompletePeerIsUndoneAtATimeout) {
   EXPECT_EQ(done.error().what.find("undoing the change failed"), std::string::npos)
       << done.error().what;
   EXPECT_EQ(directory.peer_of(peer.primary), nullptr);
+}
+
+TEST(PeerChanges, AnErrorNamesThePrimaryNidIfAnotherWasGiven) {
+  StillNode still;
+  const std::vector nids{nid_of("10.0.0.5@tcp"), nid_of("10.0.0.6@tcp")};
+  ASSERT_EQ(add_peer_step({.primary = nids[0], .nids = nids}).act(*still.node).value(),
+            Progress::kDone);
+  const std::string expected =
+      "10.0.0.6@tcp is not the primary NID of its peer: use --prim_nid 10.0.0.5@tcp";
+  for (const lnet::Nid& nid : {lnet::Nid::any(), nids[0]}) {
+    const auto deleted = forget_peer_step(nids[1], nid, false).act(*still.node);
+    ASSERT_FALSE(deleted);
+    EXPECT_EQ(deleted.error().code, Errc::kInvalid);
+    EXPECT_EQ(deleted.error().what, expected);
+  }
+  EXPECT_NE(still.node->coordinator().directory().peer_of(nids[1]), nullptr);
 }
 
 // NIDs found by discovery are kept beside the listed ones.
