@@ -14,6 +14,7 @@
 #include "apps/lnet-selftest/baseline/bare_pair.hpp"
 #include "apps/lnet-selftest/baseline/exchange.hpp"
 #include "apps/lnet-selftest/baseline/memory_copy.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
@@ -317,9 +318,9 @@ std::string ConsoleDesk::latency_note() const {
   if (told_.size() > kNodesNamedMax)
     names += fmt::format(" and {} more", told_.size() - kNodesNamedMax);
   return fmt::format(
-      "of the RPCs that {} of {} clients began ({}); the protocol carries none, so that those of "
+      "of the RPCs that {} began ({}); the protocol carries none, so that those of "
       "other clients are unknown",
-      told_.size(), clients_, names);
+      counted(told_.size(), clients_, "client"), names);
 }
 
 }  // namespace plnet::run

@@ -18,6 +18,7 @@
 #include "apps/lnet-sim/site_file.hpp"
 #include "apps/lnet-sim/what_if_command.hpp"
 #include "apps/manual/cli_page.hpp"
+#include "lib/base/counted.hpp"
 
 namespace plnet::sim {
 
@@ -139,8 +140,8 @@ int list_sites(const Arguments& arguments, std::FILE* out, std::FILE* error) {
   for (const std::string& name : names) {
     const auto site = read_site(read_text_file(name).value_or(""), name);
     if (site) {
-      fmt::print(out, "{}: {}, {} nodes, {} nets\n", name, site->name, site->nodes,
-                 site->nets.size());
+      fmt::print(out, "{}: {}, {}, {}\n", name, site->name, counted(site->nodes, "node"),
+                 counted(site->nets.size(), "net"));
     } else {
       fmt::print(error, "{}\n", site.error().text());
       status = kWrong;

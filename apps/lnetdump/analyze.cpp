@@ -15,6 +15,7 @@
 #include "apps/lnetdump/input.hpp"
 #include "apps/lnetdump/lnetdump.hpp"
 #include "apps/manual/cli_page.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
 
 namespace plnet::lnetdump {
@@ -158,10 +159,9 @@ int run_analyze(int argc, const char* const* argv, std::FILE* out, std::FILE* er
                                              : summary.text();
   const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
   if (analysis.losses() > 0) {
-    fmt::print(
-        error,
-        "lnetdump analyze: bytes are missing; the start of a message was searched for {} times\n",
-        analysis.losses());
+    fmt::print(error,
+               "lnetdump analyze: bytes are missing; the start of a message was searched for {}\n",
+               counted(analysis.losses(), "time"));
   }
   return good && written ? kDone : kFailed;
 }

@@ -16,6 +16,7 @@
 #include "apps/lnetdump/input.hpp"
 #include "apps/lnetdump/live.hpp"
 #include "apps/lnetdump/verdict.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
 
 namespace plnet::lnetdump {
@@ -41,15 +42,13 @@ bool read_file(const std::string& path, const Arguments& arguments, Dump& dump, 
     return false;
   }
   if (end->cut_bytes > 0) {
-    fmt::print(error,
-               "lnetdump: {}: the file ends within a packet; its last {} bytes are not used\n",
-               path, end->cut_bytes);
+    fmt::print(error, "lnetdump: {}: the file ends within a packet; its last {} {} not used\n",
+               path, counted(end->cut_bytes, "byte"), agreeing(end->cut_bytes, "is", "are"));
   }
   if (source.losses() > 0) {
-    fmt::print(
-        error,
-        "lnetdump: {}: bytes are missing; the start of a message was searched for {} times\n", path,
-        source.losses());
+    fmt::print(error,
+               "lnetdump: {}: bytes are missing; the start of a message was searched for {}\n",
+               path, counted(source.losses(), "time"));
   }
   return true;
 }
@@ -124,9 +123,9 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
   }
   if (good && arguments->is_live()) {
     if (end.node_ended) fmt::print(error, "lnetdump: the node has ended the capture\n");
-    fmt::print(error, "{} messages, {} lost\n", dump.shown(), end.lost);
+    fmt::print(error, "{}, {} lost\n", counted(dump.shown(), "message"), end.lost);
   } else {
-    fmt::print(error, "{} messages read, {} matched\n", dump.seen(), dump.shown());
+    fmt::print(error, "{} read, {} matched\n", counted(dump.seen(), "message"), dump.shown());
   }
   const bool judged = !good || judge(*arguments, dump, error);
   return status_of(*arguments, good, judged, end.command);

@@ -5,6 +5,7 @@
 
 #include "apps/lnet-pin/report/report.hpp"
 #include "apps/lnet-selftest/run/report.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/base/joined.hpp"
 #include "lib/runtime/files/text_file.hpp"
 
@@ -93,8 +94,8 @@ std::string harness_text(double percent) {
 }
 
 std::string too_few_text(std::size_t rounds, std::size_t needed, std::string_view purpose) {
-  return fmt::format("{} {} too few {}, {} are needed", rounds,
-                     rounds == 1 ? "round is" : "rounds are", purpose, needed);
+  return fmt::format("{} {} too few {}, {} {} needed", counted(rounds, "round"),
+                     agreeing(rounds, "is", "are"), purpose, needed, agreeing(needed, "is", "are"));
 }
 
 std::string percent_text(const Interval& percent) {

@@ -9,6 +9,7 @@
 
 #include "apps/lnet-pin/stats/bootstrap.hpp"
 #include "lib/base/check.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/base/random.hpp"
 
 namespace plnet::pin {
@@ -177,8 +178,9 @@ std::string text_of(const Gap& gap, const Plan& plan) {
   const std::string levels = plan.level_text(plan.placements[gap.placement].levels);
   return fmt::format(
       "{}{} {}: {}", name_of_placement(gap.placement), levels.empty() ? "" : " (" + levels + ")",
-      gap.rounds == 0 ? "has no figures"
-                      : fmt::format("has figures of {} rounds and then failed", gap.rounds),
+      gap.rounds == 0
+          ? "has no figures"
+          : fmt::format("has figures of {} and then failed", counted(gap.rounds, "round")),
       gap.why);
 }
 

@@ -10,6 +10,7 @@
 
 #include "apps/lnet-selftest/lst/shell.hpp"
 #include "lib/base/check.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid64.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
@@ -258,7 +259,8 @@ Instant Conductor::drain(Instant now) {
     return now;
   }
   if (++attempts_ == kDrainsMax) {
-    fail(fmt::format("{} nodes do not finish their requests", left->running));
+    fail(fmt::format("{} {} requests", counted(left->running, "node"),
+                     agreeing(left->running, "does not finish its", "do not finish their")));
     return now;
   }
   return now + kAgain;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-selftest/run/report.hpp"
+#include "lib/base/counted.hpp"
 
 namespace plnet::run {
 
@@ -29,8 +30,8 @@ std::vector<std::string> missed_limits(const Limits& limits,
                                    point.p99_us->median, *limits.p99_max_us));
     }
     if (limits.errors_max && point.errors > *limits.errors_max) {
-      missed.push_back(fmt::format("{}: {} errors, expected at most {}", name, point.errors,
-                                   *limits.errors_max));
+      missed.push_back(fmt::format("{}: {}, expected at most {}", name,
+                                   counted(point.errors, "error"), *limits.errors_max));
     }
   }
   return missed;

@@ -8,6 +8,7 @@
 
 #include "apps/lnet-selftest/lst/nid_words.hpp"
 #include "apps/lnet-selftest/run/rate_search.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/base/whole_number.hpp"
 
 namespace plnet::run {
@@ -69,9 +70,10 @@ Outcome<void> finish_open_loop(Plan& plan) {
   for (const double rate : plan.rates) {
     const double each = rate / static_cast<double>(plan.from.size());
     if (rate > 0 && selftest::is_pace(each)) continue;
-    return failure(Errc::kInvalid,
-                   fmt::format("rates: {} a second for {} clients, expected {} to {:.0f} for each",
-                               rate, plan.from.size(), selftest::kPaceMin, selftest::kPaceMax));
+    return failure(
+        Errc::kInvalid,
+        fmt::format("rates: {} a second for {}, expected {} to {:.0f} for each", rate,
+                    counted(plan.from.size(), "client"), selftest::kPaceMin, selftest::kPaceMax));
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "apps/lnet-selftest/run/report.hpp"
 #include "apps/lnet-selftest/run/svg_plot.hpp"
+#include "lib/base/counted.hpp"
 
 namespace plnet::run {
 namespace {
@@ -138,9 +139,10 @@ std::string latency_rows(const Measurement& last) {
 std::string pace_line(const Measurement& last) {
   if (last.point.rate <= 0) return {};
   return fmt::format(
-      "<p>{} requests were due and began, {} of them late because all were busy; {} never "
+      "<p>{} {} due and began, {} of them late because all were busy; {} never "
       "began</p>",
-      last.pace.begun, last.pace.waited, last.pace.dropped);
+      counted(last.pace.begun, "request"), agreeing(last.pace.begun, "was", "were"),
+      last.pace.waited, last.pace.dropped);
 }
 
 std::string nodes_of(const PointFigures& point) {
@@ -152,7 +154,7 @@ std::string nodes_of(const PointFigures& point) {
   html += node_rows(last.from, "clients") + node_rows(last.to, "servers") + "</tbody></table>";
   html += latency_rows(last) + pace_line(last);
   for (const auto& [node, count] : last.errors.by_node)
-    html += fmt::format("<p class='bad'>{}: {} errors</p>", html_escaped(node), count);
+    html += fmt::format("<p class='bad'>{}: {}</p>", html_escaped(node), counted(count, "error"));
   return html + "</details>\n";
 }
 
@@ -241,8 +243,8 @@ std::string html_of(const Report& report) {
   for (const std::string& each : report.missed)
     html += fmt::format("<p class='bad'>threshold missed: {}</p>\n", html_escaped(each));
   html += plots(points);
-  html +=
-      fmt::format("<h2>Points</h2><p class='pale'>Medians of {} repeats.</p>", report.plan.repeats);
+  html += fmt::format("<h2>Points</h2><p class='pale'>Medians of {}.</p>",
+                      counted(report.plan.repeats, "repeat"));
   html += points_table(points);
   if (!report.floor_note.empty())
     html += fmt::format("<p class='pale'>Bare TCP: {}</p>\n", html_escaped(report.floor_note));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-selftest/run/report.hpp"
+#include "lib/base/counted.hpp"
 
 namespace plnet::run {
 namespace {
@@ -17,7 +18,8 @@ std::string line_of(const NodeFigures& node, std::string_view name) {
 
 std::string group_text(const GroupFigures& group, std::string_view name) {
   std::string text = line_of(group.sum(), name);
-  if (group.silent > 0) text += fmt::format("    {} nodes without figures\n", group.silent);
+  if (group.silent > 0)
+    text += fmt::format("    {} without figures\n", counted(group.silent, "node"));
   if (group.nodes.size() < 2) return text;
   for (std::size_t i = 0; i < std::min(group.nodes.size(), kNodesShown); ++i)
     text += line_of(group.nodes[i], "  " + group.nodes[i].node);
@@ -27,9 +29,9 @@ std::string group_text(const GroupFigures& group, std::string_view name) {
 }
 
 std::string node_latency(const NodeLatency& each) {
-  return fmt::format("\n      {:<26} p50 {:.0f} us, p99 {:.0f}, max {:.0f} of {} RPCs", each.node,
+  return fmt::format("\n      {:<26} p50 {:.0f} us, p99 {:.0f}, max {:.0f} of {}", each.node,
                      each.figures.p50_us, each.figures.p99_us, each.figures.max_us,
-                     each.figures.count);
+                     counted(each.figures.count, "RPC"));
 }
 
 std::string point_text(const PointFigures& point) {
@@ -37,7 +39,7 @@ std::string point_text(const PointFigures& point) {
   const Measurement& last = *point.repeats.back();
   text += group_text(last.from, "clients") + group_text(last.to, "servers");
   for (const auto& [node, count] : last.errors.by_node)
-    text += fmt::format("    {} counted {} errors\n", node, count);
+    text += fmt::format("    {} counted {}\n", node, counted(count, "error"));
   for (const PollerUse& use : last.pollers)
     text += fmt::format("    pollers of {}\n", text_of(use));
   for (const CpuUse& cpu : last.cpus) {
@@ -48,9 +50,9 @@ std::string point_text(const PointFigures& point) {
   if (last.latency) {
     text += fmt::format(
         "    latency p50 {:.0f} us, p90 {:.0f}, p99 {:.0f}, p99.9 {:.0f}, "
-        "max {:.0f} of {} RPCs",
+        "max {:.0f} of {}",
         last.latency->p50_us, last.latency->p90_us, last.latency->p99_us, last.latency->p999_us,
-        last.latency->max_us, last.latency->count);
+        last.latency->max_us, counted(last.latency->count, "RPC"));
     for (std::size_t i = 0; i < last.latency_by_node.size() && last.latency_by_node.size() > 1; ++i)
       text += node_latency(last.latency_by_node[i]);
     text += '\n';
@@ -68,9 +70,10 @@ std::string point_text(const PointFigures& point) {
   }
   if (point.point.rate > 0) {
     text += fmt::format(
-        "    {} requests were due and began, {} of them late because all were busy; {} never "
+        "    {} {} due and began, {} of them late because all were busy; {} never "
         "began\n",
-        last.pace.begun, last.pace.waited, last.pace.dropped);
+        counted(last.pace.begun, "request"), agreeing(last.pace.begun, "was", "were"),
+        last.pace.waited, last.pace.dropped);
   }
   return text;
 }
@@ -123,8 +126,7 @@ std::string text_of(const HighestRate& highest, const RateGoal& goal, std::size_
   if (!highest.rate) return fmt::format("{}: no rate keeps {} us", text_of(point), text_of(goal));
   std::string text = fmt::format("{}: {}{:.0f}/s keep {} us", text_of(point),
                                  highest.at_least ? "at least " : "", *highest.rate, text_of(goal));
-  if (highest.at_least)
-    text += fmt::format(" (the limit of {} client{})", clients, clients == 1 ? "" : "s");
+  if (highest.at_least) text += fmt::format(" (the limit of {})", counted(clients, "client"));
   return text;
 }
 
@@ -161,9 +163,9 @@ std::string text_of(const Report& report) {
   for (const std::string& each : report.missed)
     text += "threshold missed: " + each + '\n';
   text += fmt::format(
-      "medians of {} repeats; +-% is half of the range between the lowest and the "
+      "medians of {}; +-% is half of the range between the lowest and the "
       "highest\n\n",
-      report.plan.repeats);
+      counted(report.plan.repeats, "repeat"));
   text += table_head(columns);
   for (const PointFigures& point : points)
     text += table_row(point, columns);

@@ -8,6 +8,7 @@
 
 #include "apps/lnet-selftest/sim/resident_memory.hpp"
 #include "apps/lnet-selftest/sim/sim_desk.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/selftest/console/distribution.hpp"
 
@@ -29,7 +30,7 @@ double seconds_of(Duration duration) {
 
 run::Json environment_of(SelftestSite& site, const SimulatedRun& how, double real_seconds,
                          std::uint64_t bytes_per_node) {
-  return {{"simulated", fmt::format("{} nodes in one process; all times are simulated", how.nodes)},
+  return {{"simulated", counted(how.nodes, "node") + " in one process; all times are simulated"},
           {"seed", how.seed},
           {"latency_us", seconds_of(how.latency) * 1e6},
           {"trace", fmt::format("{:016x}", site.loop().digest())},
@@ -120,7 +121,7 @@ run::Report simulate(const run::Plan& plan, const SimulatedRun& how, run::Watche
                      .latency_note = "of all RPCs of all simulated clients, in simulated time"};
   const std::string missing = site.close();
   if (report.failure.empty() && !missing.empty()) report.failure = "at the end: " + missing;
-  report.simulated = fmt::format("{} simulated nodes, seed {}", how.nodes, how.seed);
+  report.simulated = fmt::format("{}, seed {}", counted(how.nodes, "simulated node"), how.seed);
   report.environment =
       environment_of(site, how, seconds_of(real_clock.now() - began), grown / how.nodes);
   return report;

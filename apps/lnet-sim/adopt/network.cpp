@@ -11,6 +11,7 @@
 #include "apps/lnet-sim/adopt/node_facts.hpp"
 #include "apps/lnet-sim/adopt/parameters.hpp"
 #include "apps/lnet-sim/plan/numbers.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/base/joined.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
@@ -101,9 +102,9 @@ class Adoption {
     site().nets.back().interfaces = static_cast<unsigned>(used);
     if (most == used) return;
     notes().push_back(
-        fmt::format("network {}: nodes have {} to {} interfaces there; {} in the "
+        fmt::format("network {}: nodes have {} to {} there; {} in the "
                     "site, the same for all nodes",
-                    text_of_net(id), least, most, used));
+                    text_of_net(id), least, counted(most, "interface"), used));
   }
 
   [[nodiscard]] std::string free_name(const std::string& wanted) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/base/joined.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/lnet/names/nid_text.hpp"
@@ -181,15 +182,15 @@ class Parameterizer {
 
   void note_rest(const ConfigFile& file) {
     const NodeConfig& config = file.settings.lnet;
-    const auto note_count = [&](std::size_t count, std::string_view what, std::string_view why) {
-      if (count > 0) note(file, fmt::format("{} {}: {}", count, what, why));
+    const auto note_count = [&](std::size_t count, std::string_view noun, std::string_view why) {
+      if (count > 0) note(file, fmt::format("{}: {}", counted(count, noun), why));
     };
-    note_count(config.peers.size(), "peers", "nodes of a site find their peers by discovery");
-    note_count(config.udsps.size(), "selection policies", "a site has none");
-    note_count(config.faults.size(), "fault rules", "a site has none; see `faults` of a net");
-    note_count(config.access.size(), "access rules", "a site has none");
+    note_count(config.peers.size(), "peer", "nodes of a site find their peers by discovery");
+    note_count(config.udsps.size(), "selection policy", "a site has none");
+    note_count(config.faults.size(), "fault rule", "a site has none; see `faults` of a net");
+    note_count(config.access.size(), "access rule", "a site has none");
     if (!config.nets.empty())
-      note_count(config.ip2nets.size(), "ip2nets rules", "the networks of the file count");
+      note_count(config.ip2nets.size(), "ip2nets rule", "the networks of the file count");
     std::set<std::string> tunables;
     for (const NetConfig& net : config.nets) {
       for (const NiConfig& ni : net.nis) {

@@ -8,6 +8,7 @@
 #include "apps/lnet-sim/plan/layout.hpp"
 #include "apps/lnet-sim/plan/node_names.hpp"
 #include "apps/lnet-sim/whatif/answer.hpp"
+#include "lib/base/counted.hpp"
 
 namespace plnet::sim {
 
@@ -25,14 +26,10 @@ std::string short_form(Duration time) {
   return fmt::format("{:g} s", seconds_in(time));
 }
 
-std::string plural(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes >= 1U << 20U && bytes % (1U << 20U) == 0) return fmt::format("{} MiB", bytes >> 20U);
   if (bytes >= 1U << 10U && bytes % (1U << 10U) == 0) return fmt::format("{} KiB", bytes >> 10U);
-  return plural(bytes, "byte", "bytes");
+  return counted(bytes, "byte");
 }
 
 std::string size_text(const TrafficPlan& traffic) {
@@ -45,8 +42,8 @@ bool only_reads(const TrafficPlan& traffic) {
 }
 
 std::string_view operation_word(const Answer& answer, std::uint64_t count) {
-  if (only_reads(answer.site.traffic)) return count == 1 ? "read" : "reads";
-  return count == 1 ? "operation" : "operations";
+  if (only_reads(answer.site.traffic)) return agreeing(count, "read", "reads");
+  return agreeing(count, "operation", "operations");
 }
 
 std::string workload(const Answer& answer) {
@@ -57,7 +54,7 @@ std::string workload(const Answer& answer) {
   return fmt::format(
       "Workload: each of {} begins up to {} at a time on each of its shards, {} each, with pauses "
       "of up to {}; {:.0f} are answered a second.\n",
-      plural(answer.clients(), "client", "clients"),
+      counted(answer.clients(), "client"),
       fmt::format("{} {}", traffic.window, operation_word(answer, traffic.window)),
       size_text(traffic), short_form(traffic.pause), rate);
 }
@@ -88,16 +85,15 @@ std::string event_text(const Answer& answer, const PlannedEvent& event) {
 std::string outage_text(const Answer& answer) {
   const std::size_t clients = answer.clients();
   const auto sentence = [clients](const OutageFigures& figures) {
-    if (figures.clients == 0) return fmt::format("none of {} clients", clients);
-    return fmt::format("{} of {} clients: median {}, longest {}", figures.clients, clients,
+    if (figures.clients == 0) return "none of " + counted(clients, "client");
+    return fmt::format("{}: median {}, longest {}", counted(figures.clients, clients, "client"),
                        tenths(figures.median), tenths(figures.longest));
   };
   const OutageFigures with = figures_of(answer.with.rpcs.outages());
   std::string text = fmt::format("Outage: waits of more than {} for an answer were seen by {}.",
                                  short_form(RpcBook::kSlow), sentence(with));
   if (with.lasting > 0) {
-    text += fmt::format(" {} still had no answer at the end.",
-                        plural(with.lasting, "client", "clients"));
+    text += fmt::format(" {} still had no answer at the end.", counted(with.lasting, "client"));
   }
   const OutageFigures without = figures_of(answer.without.rpcs.outages());
   if (without.clients > 0) text += fmt::format(" Without the event: {}.", sentence(without));
@@ -122,17 +118,16 @@ std::string failure_text(const Answer& answer) {
                        causes_text(rpcs.causes()));
   }
   if (rpcs.slow() > 0) {
-    text += fmt::format("; {} took longer than {} (the slowest {})",
-                        plural(rpcs.slow(), "answer", "answers"), short_form(RpcBook::kSlow),
-                        tenths(rpcs.slowest()));
+    text += fmt::format("; {} took longer than {} (the slowest {})", counted(rpcs.slow(), "answer"),
+                        short_form(RpcBook::kSlow), tenths(rpcs.slowest()));
   }
   text += ".";
   if (!rpcs.refusals().empty()) {
     std::uint64_t clients = 0;
     for (const auto& [why, count] : rpcs.refusals())
       clients += count;
-    text += fmt::format(" LNet refused to begin one to {} ({}).",
-                        plural(clients, "client", "clients"), causes_text(rpcs.refusals()));
+    text += fmt::format(" LNet refused to begin one to {} ({}).", counted(clients, "client"),
+                        causes_text(rpcs.refusals()));
   }
   return text + "\n";
 }
@@ -145,7 +140,7 @@ std::string resend_text(const Answer& answer) {
       with.resent_in_vain - std::min(with.resent_in_vain, without.resent_in_vain);
   if (resent + vain == 0) return {};
   return fmt::format("Resends: LNet sent {} again, of which {} arrived.\n",
-                     plural(resent + vain, "message", "messages"), resent);
+                     counted(resent + vain, "message"), resent);
 }
 
 std::string seen_text(std::string_view what, const SightFigures& figures) {
@@ -158,10 +153,10 @@ std::string route_text(const Answer& answer, const PlannedEvent& event) {
   const SightFigures down = answer.seen_down(event);
   if (down.users == 0) return {};
   const SightFigures up = answer.seen_up(event);
-  std::string text = fmt::format(
-      "Routes: {} a route through {}; {}",
-      down.users == 1 ? "1 node has" : fmt::format("{} nodes have", down.users),
-      node_name(answer.site, event.node), seen_text("down after the event's begin", down));
+  std::string text =
+      fmt::format("Routes: {} {} a route through {}; {}", counted(down.users, "node"),
+                  agreeing(down.users, "has", "have"), node_name(answer.site, event.node),
+                  seen_text("down after the event's begin", down));
   if (down.count > 0) text += fmt::format(", and {}", seen_text("up again after its end", up));
   return text + ".\n";
 }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
+
 namespace plnet::runtime {
 namespace {
 
@@ -104,7 +106,7 @@ std::string ConfigErrors::text() const {
     if (!out.empty()) out += '\n';
     out += error.text();
   }
-  if (not_kept_ > 0) out += fmt::format("\nand {} more errors", not_kept_);
+  if (not_kept_ > 0) out += "\nand " + counted(not_kept_, "more error");
   return out;
 }
 

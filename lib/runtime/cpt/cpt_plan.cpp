@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/check.hpp"
+#include "lib/base/counted.hpp"
 #include "lib/runtime/cpt/kernel_layout.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
 #include "lib/runtime/cpt/plan_checks.hpp"
@@ -130,8 +131,8 @@ Outcome<void> Planner::take_partitions(const Partitions& partitions, const Share
     }
     if (wanted > order.size()) {
       warn(PlanWarning::Kind::kFewerCpus,
-           fmt::format("cpt {}: {} CPUs, so {} shards instead of {}", plan_.cpts.size(),
-                       order.size(), order.size(), wanted));
+           fmt::format("cpt {}: {}, so {} instead of {}", plan_.cpts.size(),
+                       counted(order.size(), "CPU"), counted(order.size(), "shard"), wanted));
     }
     std::ranges::sort(cpt.shards, {},
                       [](const PlannedShard& shard) { return std::pair(shard.core, shard.smt); });
@@ -159,7 +160,7 @@ Outcome<void> Planner::divide_auto() {
       fmt::format("one CPT for each NUMA node, {}; {}",
                   request_.shards_per_cpt == 0
                       ? std::string("one shard on each core")
-                      : fmt::format("{} shards in each as asked for", request_.shards_per_cpt),
+                      : counted(request_.shards_per_cpt, "shard") + " in each as asked for",
                   reserving);
   return take_partitions(nodes, {.asked = request_.shards_per_cpt,
                                  .every_sibling = false,

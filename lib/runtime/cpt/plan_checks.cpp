@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/base/interface_name.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
 
@@ -235,9 +236,8 @@ Outcome<const HardwareThread*> find_requested_cpu(const ShardRequest& shard,
   const HardwareThread* thread = topology.find_sibling(core, smt);
   if (thread == nullptr) {
     const unsigned siblings = topology.siblings_of(core);
-    return failure(Errc::kNotFound, fmt::format("core {} smt {}: that core has {} hardware thread{}"
-                                                ", counted from 0",
-                                                core, smt, siblings, siblings == 1 ? "" : "s"));
+    return failure(Errc::kNotFound, fmt::format("core {} smt {}: that core has {}, counted from 0",
+                                                core, smt, counted(siblings, "hardware thread")));
   }
   return thread;
 }

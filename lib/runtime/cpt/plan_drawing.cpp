@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 
 namespace plnet::runtime {
@@ -49,9 +50,6 @@ Drawing::Drawing(const CptPlan& plan, const Topology& topology)
 }
 
 void Drawing::headline() {
-  const auto counted = [](std::size_t count, std::string_view noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-  };
   text_ +=
       fmt::format("{}: {}, {}, {}, {}\n", topology_.name, counted(topology_.threads.size(), "CPU"),
                   counted(topology_.cores, "core"), counted(topology_.packages, "package"),
@@ -162,9 +160,8 @@ std::string draw_plan(const CptPlan& plan, const Topology& topology) {
 
 std::string plan_text(const CptPlan& plan, const Topology& topology) {
   std::string text = draw_plan(plan, topology);
-  text += fmt::format("plan: {} CPT{}, {} shard{}: {}\n", plan.cpts.size(),
-                      plan.cpts.size() == 1 ? "" : "s", plan.shard_count,
-                      plan.shard_count == 1 ? "" : "s", plan.reason);
+  text += fmt::format("plan: {}, {}: {}\n", counted(plan.cpts.size(), "CPT"),
+                      counted(plan.shard_count, "shard"), plan.reason);
   for (const PlanWarning& warning : plan.warnings) {
     text += fmt::format("warning: {}\n", warning.text);
   }

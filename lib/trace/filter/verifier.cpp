@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/trace/filter/compiler.hpp"
 #include "lib/trace/filter/filter_input.hpp"
 
@@ -136,8 +137,9 @@ std::optional<std::string> Verifier::find_bytes(const Value& base, const BpfInst
   const std::size_t room = in_input ? sizeof(FilterInput) : kBpfStackBytes;
   const unsigned size = size_of(one.code);
   if (at < 0 || at + size > static_cast<std::int64_t>(room)) {
-    return fmt::format("{} bytes at {} are outside of the {}, which has {} bytes", size,
-                       base.offset + one.offset, in_input ? "message" : "stack", room);
+    return fmt::format("{} at {} {} outside of the {}, which has {} bytes", counted(size, "byte"),
+                       base.offset + one.offset, agreeing(size, "is", "are"),
+                       in_input ? "message" : "stack", room);
   }
   first = static_cast<std::size_t>(at);
   return std::nullopt;

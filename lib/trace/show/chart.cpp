@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/trace/show/words.hpp"
 
@@ -123,7 +124,7 @@ std::string Chart::text() const {
     }
     out += line + " " + arrow.label + "\n";
   }
-  if (left_out_ > 0) out += fmt::format("{} messages left out\n", left_out_);
+  if (left_out_ > 0) out += counted(left_out_, "message") + " left out\n";
   return out;
 }
 
@@ -140,7 +141,7 @@ std::string Chart::mermaid() const {
                                   : "->>",
                     arrow.to, arrow.role == Role::kBulk ? "bulk " : "", mermaid_text(arrow.label));
   }
-  if (left_out_ > 0) out += fmt::format("  %% {} messages left out\n", left_out_);
+  if (left_out_ > 0) out += fmt::format("  %% {} left out\n", counted(left_out_, "message"));
   return out;
 }
 
@@ -173,7 +174,8 @@ std::string Chart::html() const {
     return kLeft + kLane / 2 + static_cast<int>(node) * kLane;
   };
   std::string out(kPageBegin);
-  out += fmt::format("<p>{} messages of {} nodes", arrows_.size(), nodes_.size());
+  out += fmt::format("<p>{} of {}", counted(arrows_.size(), "message"),
+                     counted(nodes_.size(), "node"));
   if (left_out_ > 0) out += fmt::format(", {} left out", left_out_);
   out += fmt::format("</p>\n<svg width=\"{}\" height=\"{:.0f}\">\n",
                      kLeft + static_cast<int>(nodes_.size()) * kLane, y + 30);

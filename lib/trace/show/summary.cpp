@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/trace/show/words.hpp"
 
@@ -134,8 +135,8 @@ std::string Summary::text() const {
   const auto rate = [&](std::uint64_t count) {
     return time > 0 ? fmt::format("{:.1f}/s", static_cast<double>(count) / time) : std::string("-");
   };
-  std::string out = fmt::format("{} messages, {} of payload, {:.3f} s, {} messages, {} dropped\n",
-                                total_.messages, size_text(total_.bytes), time,
+  std::string out = fmt::format("{}, {} of payload, {:.3f} s, {} messages, {} dropped\n",
+                                counted(total_.messages, "message"), size_text(total_.bytes), time,
                                 rate(total_.messages), total_.dropped);
   const auto table = [&](std::string_view title, const Table& rows) {
     out += fmt::format("\n{:44} {:>10} {:>12} {:>10} {:>8}\n", title, "messages", "payload", "rate",

@@ -308,7 +308,7 @@ def case_nodes_elsewhere_are_captured_by_ssh(site):
         ping = (site.program("lnetctl"), "--socket", str(a.socket), "ping", nid("b"))
         done = site.run(*words, "--filter", "get and not portal 5", "--settle", "1500", "--assert", "count=1", *ping)
         assert done.returncode == 0, done
-        assert "1 messages" in done.stderr, done.stderr
+        assert "1 message," in done.stderr, done.stderr
         eventually("nothing is left there", lambda: not captures(b))
         done = site.run("env", f"PATH={path}", site.program("lnetdump"), "--ssh", "elsewhere", "--socket", str(site.path("none")))
         assert done.returncode == 1 and "no node listens" in done.stderr, done

@@ -94,7 +94,7 @@ TEST(TraceVerifier, NamesInstructionAndReason) {
       {{{.code = bpf::kLoadDouble, .registers = 0x10, .offset = 272}, kReturn},
        "instruction 0: 8 bytes at 272 are outside of the message, which has 272 bytes"},
       {{{.code = bpf::kLoadByte, .registers = 0x10, .offset = -1}, kReturn},
-       "instruction 0: 1 bytes at -1 are outside of the message, which has 272 bytes"},
+       "instruction 0: 1 byte at -1 is outside of the message, which has 272 bytes"},
       {{{.code = bpf::kLoadByte, .registers = 0x20}, kReturn},
        "instruction 0: the address is no pointer, or differs between paths"},
       {{{.code = 0x7a, .registers = 0x01}, kReturn},

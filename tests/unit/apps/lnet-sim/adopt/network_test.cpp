@@ -128,7 +128,7 @@ TEST(Adopt, NamesWhatASiteDoesNotHave) {
   ASSERT_TRUE(read.has_value()) << read.error();
   const auto adopted = adopt(files);
   ASSERT_TRUE(adopted.has_value()) << adopted.error();
-  EXPECT_TRUE(has_note(*adopted, "client.yaml: 1 peers"));
+  EXPECT_TRUE(has_note(*adopted, "client.yaml: 1 peer: "));
   EXPECT_TRUE(has_note(*adopted, "client.yaml: numa_range 7"));
   EXPECT_TRUE(has_note(*adopted, "server.yaml: transaction_timeout 150: 31 in the site"));
 }
