@@ -61,6 +61,10 @@ struct Operation : ListNode<> {
   std::uint64_t entry = 0;    // of a PUT: the match bits of its match entry
   Instant begun{};
   Instant deadline{};
+  // It is an attempt of an RPC, and the initiator gives it up at a time.
+  Instant rpc_begun{};
+  Instant expires = Instant::max();
+  unsigned attempt = 1;
   Errc why = Errc::kTimedOut;  // of a failure
   bool ack_wanted = false;
   bool sent = false;

@@ -34,6 +34,7 @@ class RpcBook {
   RpcBook(std::size_t nodes, Instant from) : waiting_(nodes), from_(from) {}
 
   void answered(std::uint32_t client, Instant begun, Instant now);
+  // The client sends it again.
   void failed(std::uint32_t client, Instant begun, Instant now, Errc why);
   // LNet refused to begin the operation; the client tries again.
   void refused(std::uint32_t client, Instant now, Errc why);
@@ -44,7 +45,7 @@ class RpcBook {
   void end(Instant now);
 
   [[nodiscard]] std::uint64_t answers() const { return answers_; }
-  [[nodiscard]] std::uint64_t failures() const { return failures_; }
+  [[nodiscard]] std::uint64_t failures() const { return failures_; }  // each is sent again
   [[nodiscard]] std::uint64_t slow() const { return slow_; }
   [[nodiscard]] Duration slowest() const { return slowest_; }
   // Failures, and clients whose operations were refused, by cause.

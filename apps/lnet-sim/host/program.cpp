@@ -129,6 +129,9 @@ void Program::carry_out(const Due& due, Instant now) {
         (void)lnet_.unlink(record.md);
         return;
       }
+      return;
+    case Deed::kExpire: return expire_some(now);
+    case Deed::kSendAgain: return send_some_again(now);
   }
 }
 
@@ -239,6 +242,7 @@ void Program::unlink_all() {
   unlinking_ = true;
   left_ = 0;
   due_.clear();
+  again_.clear();
   for (std::uint32_t i = 0; i < records_.capacity(); ++i) {
     if (!records_.is_lent(i) || !records_.at(i).live) continue;
     const Record record = records_.at(i);  // may be released when the call returns
@@ -289,27 +293,43 @@ bool Program::begin_one(Instant now) {
   const bool loopback = random_.below(100) < plan_.loopback_percent && !world.config.is_lazy();
   const std::uint32_t number =
       loopback ? host_.number() : world.layout.partner(host_.number(), random_);
-  const Host& target = *world.hosts[number];
-  const Nid& nid = target.nid_for(host_, random_);
+  const Nid& nid = world.hosts[number]->nid_for(host_, random_);
   Operation* const operation = new_operation(now);
   if (operation == nullptr) return false;
-  operation->story = draw_story();
-  operation->initiator = host_.number();
-  operation->target = number;
-  operation->shard = shard_;
-  operation->length = static_cast<std::uint32_t>(random_.between(plan_.size_min, plan_.size_max));
-  operation->room = operation->length;
-  const bool begun = operation->story == Story::kGet ? begin_get(*operation, nid)
-                                                     : begin_put(*operation, nid, now);
+  Request request{.target = number, .begun = operation->begun, .sent = operation->begun};
+  request.story = draw_story();
+  request.length = static_cast<std::uint32_t>(random_.between(plan_.size_min, plan_.size_max));
+  const bool begun = begin(*operation, request, nid, now);
   if (!begun) {
-    ledger_.cancel_begin(*operation);
-    return false;
+    if (!refused_ || !repeats(request.story)) return false;
+    wait_to_send_again(request);
   }
   ++under_way_;
-  if (random_.below(100) < plan_.abandon_percent) {
+  if (begun && random_.below(100) < plan_.abandon_percent) {
     later(now + drawn(random_, kUnlinkDelayMax), Deed::kAbandon, ledger_.id_of(*operation));
   }
   return true;
+}
+
+// False: LNet refused it, or there is no room. The operation is cancelled.
+bool Program::begin(Operation& operation, const Request& request, const Nid& nid, Instant now) {
+  operation.story = request.story;
+  operation.initiator = host_.number();
+  operation.target = request.target;
+  operation.shard = shard_;
+  operation.length = request.length;
+  operation.room = request.length;
+  operation.rpc_begun = request.begun;
+  operation.attempt = request.attempt;
+  refused_ = false;
+  const bool begun =
+      operation.story == Story::kGet ? begin_get(operation, nid) : begin_put(operation, nid, now);
+  if (!begun) {
+    ledger_.cancel_begin(operation);
+  } else if (repeats(operation.story)) {
+    bound_rpc(operation);
+  }
+  return begun;
 }
 
 Operation* Program::new_operation(Instant now) {
@@ -351,6 +371,7 @@ bool Program::began(Record& record, const Result<void>& result) {
   if (result) return true;
   World& world = host_.world();
   if (world.rpcs != nullptr) world.rpcs->refused(host_.number(), world.loop.now(), result.error());
+  refused_ = true;
   record.refused = true;
   (void)lnet_.unlink(record.md);
   return false;

@@ -86,7 +86,17 @@ class Program final : public lnet::EventHandler {
     std::array<Landed, kStripes> landed;
     unsigned landed_count = 0;
   };
-  enum class Deed : std::uint8_t { kBegin, kAttach, kUnlinkEntry, kAbandon };
+  // An operation to begin. With a book of RPCs one that fails is begun again, as Lustre does.
+  struct Request {
+    Story story = Story::kGet;
+    std::uint32_t target = 0;
+    std::uint32_t length = 0;
+    unsigned attempt = 1;
+    Instant begun{};  // of the first attempt
+    Instant sent{};   // of the last one
+    Instant due{};    // of the next one
+  };
+  enum class Deed : std::uint8_t { kBegin, kAttach, kUnlinkEntry, kAbandon, kExpire, kSendAgain };
   struct Due {
     Instant at;
     Deed deed = Deed::kBegin;
@@ -99,6 +109,13 @@ class Program final : public lnet::EventHandler {
   void carry_out(const Due& due, Instant now);
   void begin_some(Instant now);
   [[nodiscard]] bool begin_one(Instant now);
+  [[nodiscard]] bool begin(Operation& operation, const Request& request, const lnet::Nid& nid,
+                           Instant now);
+  [[nodiscard]] bool repeats(Story story) const;
+  void bound_rpc(Operation& operation);
+  void expire_some(Instant now);
+  void wait_to_send_again(Request request);
+  void send_some_again(Instant now);
   void prepare_target(Operation& operation, lnet::PutSpec& put, Instant now);
   [[nodiscard]] bool begin_put(Operation& operation, const lnet::Nid& target, Instant now);
   [[nodiscard]] bool begin_get(Operation& operation, const lnet::Nid& target);
@@ -141,7 +158,10 @@ class Program final : public lnet::EventHandler {
   std::vector<Due> due_;  // a heap
   unsigned left_;
   unsigned under_way_ = 0;
-  Record* managed_ = nullptr;  // the one with the stripes that are assigned now
+  std::vector<Request> again_;          // failed, to be begun again
+  Instant expire_at_ = Instant::max();  // of the next kExpire
+  bool refused_ = false;                // LNet refused the operation that began last
+  Record* managed_ = nullptr;           // the one with the stripes that are assigned now
   std::uint64_t managed_id_ = 0;
   unsigned stripes_out_ = kStripes;
   bool begin_scheduled_ = false;

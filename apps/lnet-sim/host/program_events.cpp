@@ -49,7 +49,9 @@ void Program::initiator_event(Record& record, const Event& event) {
     return violate("an event of an operation that has ended", operation, event);
   }
   // LNet unlinks the descriptor of an operation that has no answer in time.
-  if (!event.status && event.kind != EventKind::kUnlink) operation->why = event.status.error();
+  const bool is_expired = operation->expires <= now_;
+  if (!event.status && event.kind != EventKind::kUnlink)
+    operation->why = is_expired ? Errc::kTimedOut : event.status.error();
   switch (event.kind) {
     case EventKind::kSend:
       if (operation->sent) violate("sent twice", operation, event);
@@ -96,10 +98,11 @@ void Program::operation_over(Record& record, Operation& operation) {
   const std::uint64_t id = record.id;
   give_back(record);
   if (refused) return;  // begin_one() cancels it
-  --under_way_;
   World& world = host_.world();
   const bool well = operation.sent_well && (operation.answered || !operation.ack_wanted);
   const bool after = operation.story == Story::kPutAfter || operation.story == Story::kGetAfter;
+  const bool again = !well && repeats(operation.story) && !operation.abandoned && !unlinking_;
+  if (!again) --under_way_;
   if (!well) ++ledger_.tally().failed;
   note_rpc(operation, well);
   if (!well && !after) world.trails.failed(operation);
@@ -112,6 +115,14 @@ void Program::operation_over(Record& record, Operation& operation) {
                operation.entry_shard < there.shards() && !well) {
       there.program(operation.entry_shard).unlink_later(operation.entry, now_ + kEntryOutlives);
     }
+  }
+  if (again) {
+    wait_to_send_again({.story = operation.story,
+                        .target = operation.target,
+                        .length = operation.length,
+                        .attempt = operation.attempt,
+                        .begun = operation.rpc_begun,
+                        .sent = operation.begun});
   }
   ledger_.ended(operation);
   if (left_ > 0 && !begin_scheduled_ && !unlinking_) {
@@ -128,9 +139,9 @@ void Program::note_rpc(const Operation& operation, bool well) {
   if (book == nullptr || unlinking_ || operation.abandoned) return;
   const Instant now = host_.world().loop.now();
   if (well) {
-    book->answered(host_.number(), operation.begun, now);
+    book->answered(host_.number(), operation.rpc_begun, now);
   } else {
-    book->failed(host_.number(), operation.begun, now, operation.why);
+    book->failed(host_.number(), operation.rpc_begun, now, operation.why);
   }
 }
 

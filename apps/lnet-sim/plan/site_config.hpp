@@ -10,6 +10,7 @@
 #include "apps/lnet-sim/net/plan.hpp"
 #include "apps/lnet-sim/plan/mishap.hpp"
 #include "apps/lnet-sim/plan/planned_event.hpp"
+#include "apps/lnet-sim/plan/rpc_timeouts.hpp"
 #include "drivers/net/sim/shape.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
@@ -132,6 +133,7 @@ struct SiteConfig {
   std::vector<GroupPlan> groups{};
   GatewayPlan gateways;
   HealthPlan health;
+  RpcTimeouts lustre;  // for what-if only
   Weather weather = Weather::kCalm;
   TrafficPlan traffic;
   FaultPlan faults;

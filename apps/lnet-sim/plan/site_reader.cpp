@@ -100,6 +100,14 @@ void read_health(KeyReader& reader, const YamlNode& node, HealthPlan& plan) {
   reader.mapping(node, keys);
 }
 
+void read_lustre(KeyReader& reader, const YamlNode& node, RpcTimeouts& plan) {
+  const std::array keys{
+      reader.number("obd_timeout_s", plan.obd_timeout_s, 1, 3600),
+      reader.number("at_min_s", plan.at_min_s, 0, 3600),
+  };
+  reader.mapping(node, keys);
+}
+
 void read_gateways(KeyReader& reader, const YamlNode& node, GatewayPlan& plan) {
   const std::array keys{
       reader.number("check_interval_s", plan.check_interval_s, 1, 3600),
@@ -141,6 +149,7 @@ std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
       reader.list("groups", [&](const YamlNode& node) { groups.read(node); }),
       Key{"gateways", [&](const YamlNode& node) { read_gateways(reader, node, site.gateways); }},
       Key{"health", [&](const YamlNode& node) { read_health(reader, node, site.health); }},
+      Key{"lustre", [&](const YamlNode& node) { read_lustre(reader, node, site.lustre); }},
       reader.word("weather", site.weather,
                   std::array{std::pair{std::string_view("calm"), Weather::kCalm},
                              std::pair{std::string_view("rough"), Weather::kRough},

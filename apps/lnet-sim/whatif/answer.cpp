@@ -42,7 +42,7 @@ SightFigures sight_of(const Trial& trial, std::uint32_t router, Instant since,
 
 OutageFigures figures_of(const std::vector<Outage>& outages) {
   std::map<std::uint32_t, Duration> longest;
-  OutageFigures figures;
+  OutageFigures figures{.waits = outages.size()};
   for (const Outage& outage : outages) {
     Duration& own = longest[outage.client];
     own = std::max(own, outage.length());

@@ -16,6 +16,7 @@ namespace plnet::sim {
 // The longest outage of each client that had one.
 struct OutageFigures {
   std::size_t clients = 0;
+  std::size_t waits = 0;  // a client may have several
   Duration median{};
   Duration longest{};
   std::size_t lasting = 0;  // of these, still without an answer at the end

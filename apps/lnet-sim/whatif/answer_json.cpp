@@ -46,13 +46,14 @@ Json json_of(const std::map<Errc, std::uint64_t>& causes) {
 Json json_of(const Trial& trial) {
   const OutageFigures outage = figures_of(trial.rpcs.outages());
   return {{"answers", trial.rpcs.answers()},
-          {"failures", trial.rpcs.failures()},
-          {"failures_by_cause", json_of(trial.rpcs.causes())},
+          {"sent_again", trial.rpcs.failures()},
+          {"sent_again_by_cause", json_of(trial.rpcs.causes())},
           {"refusals_by_cause", json_of(trial.rpcs.refusals())},
           {"slow_answers", trial.rpcs.slow()},
           {"slowest_s", in_seconds(trial.rpcs.slowest())},
           {"outage",
            {{"clients", outage.clients},
+            {"waits", outage.waits},
             {"median_s", in_seconds(outage.median)},
             {"longest_s", in_seconds(outage.longest)},
             {"unanswered_at_end", outage.lasting}}},

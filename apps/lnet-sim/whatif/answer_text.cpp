@@ -86,7 +86,8 @@ std::string outage_text(const Answer& answer) {
   const std::size_t clients = answer.clients();
   const auto sentence = [clients](const OutageFigures& figures) {
     if (figures.clients == 0) return "none of " + counted(clients, "client");
-    return fmt::format("{}: median {}, longest {}", counted(figures.clients, clients, "client"),
+    return fmt::format("{}, {} in all: median {}, longest {}",
+                       counted(figures.clients, clients, "client"), figures.waits,
                        tenths(figures.median), tenths(figures.longest));
   };
   const OutageFigures with = figures_of(answer.with.rpcs.outages());
@@ -111,11 +112,11 @@ std::string failure_text(const Answer& answer) {
   const RpcBook& rpcs = answer.with.rpcs;
   std::string text;
   if (rpcs.failures() == 0) {
-    text = fmt::format("Failures: no {} failed", operation_word(answer, 1));
+    text = fmt::format("Lustre: no {} was sent again", operation_word(answer, 1));
   } else {
-    text = fmt::format("Failures: {} {} failed ({}); the clients began others instead",
-                       rpcs.failures(), operation_word(answer, rpcs.failures()),
-                       causes_text(rpcs.causes()));
+    text = fmt::format("Lustre: {} {} had no answer and {} sent again ({})", rpcs.failures(),
+                       operation_word(answer, rpcs.failures()),
+                       agreeing(rpcs.failures(), "was", "were"), causes_text(rpcs.causes()));
   }
   if (rpcs.slow() > 0) {
     text += fmt::format("; {} took longer than {} (the slowest {})", counted(rpcs.slow(), "answer"),
@@ -129,7 +130,14 @@ std::string failure_text(const Answer& answer) {
     text += fmt::format(" LNet refused to begin one to {} ({}).", counted(clients, "client"),
                         causes_text(rpcs.refusals()));
   }
-  return text + "\n";
+  text += "\n";
+  const RpcTimeouts& lustre = answer.site.lustre;
+  return text + fmt::format(
+                    "  A client gives an RPC {} (at_min {}), then connects again: at once for "
+                    "{}, and every {} (obd_timeout {}).\n",
+                    short_form(lustre.of_request()), lustre.at_min_s,
+                    short_form(lustre.of_connect(1)), short_form(lustre.between_connects()),
+                    lustre.obd_timeout_s);
 }
 
 std::string resend_text(const Answer& answer) {
@@ -139,8 +147,9 @@ std::string resend_text(const Answer& answer) {
   const std::uint64_t vain =
       with.resent_in_vain - std::min(with.resent_in_vain, without.resent_in_vain);
   if (resent + vain == 0) return {};
-  return fmt::format("Resends: LNet sent {} again, of which {} arrived.\n",
-                     counted(resent + vain, "message"), resent);
+  return fmt::format("LNet: {} {} sent again, of which {} arrived.\n",
+                     counted(resent + vain, "message"), agreeing(resent + vain, "was", "were"),
+                     resent);
 }
 
 std::string seen_text(std::string_view what, const SightFigures& figures) {

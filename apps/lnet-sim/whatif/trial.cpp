@@ -13,8 +13,13 @@ using namespace lnet;
 namespace {
 
 constexpr Duration kTrialStep = std::chrono::milliseconds(100);
-// After the last route is up again: long enough to measure loads.
-constexpr Duration kAfterwards = std::chrono::seconds(20);
+// After the last route is up again: long enough to measure loads, and for waiting clients to
+// connect.
+Duration afterwards(const RpcTimeouts& lustre) {
+  constexpr Duration kLoadsMeasured = std::chrono::seconds(20);
+  return std::max(kLoadsMeasured, lustre.between_connects() + lustre.of_request());
+}
+
 // More than a client can begin.
 constexpr unsigned kEndless = 1'000'000;
 
@@ -65,7 +70,7 @@ class Course {
     if (!times_.restored) await_routes();
     until(times_.restored_at());
     begin_phase();
-    until(times_.over.value_or(now() + kAfterwards));
+    until(times_.over.value_or(now() + afterwards(world_.config.lustre)));
     end_phase(Phase::kAfter);
     times_.over = now();
     return finish();
