@@ -325,6 +325,34 @@ std::vector<std::string> CommandTable::candidates(std::string_view line) const {
   return words;
 }
 
+CommandTable::Awaited CommandTable::awaited(std::string_view line) const {
+  const std::size_t blank = line.find_last_of(" \t");
+  if (blank == std::string_view::npos) return {};
+  std::vector<std::string> words;
+  for (const std::string_view word : split(line.substr(0, blank))) {
+    if (!word.empty()) words.emplace_back(word);
+  }
+  const Match matched = match(words);
+  const auto* const found = std::get_if<Found>(&matched);
+  if (found == nullptr) return {};
+  const runtime::VerbRow& verb = found->row->verb;
+  const OptionRow* open = nullptr;  // waits for its value
+  for (std::size_t i = found->used; i < words.size(); ++i) {
+    const auto is_meant = [&word = words[i]](const OptionRow& option) {
+      return word == fmt::format("--{}", option.name) ||
+             (option.short_name != 0 && word == fmt::format("-{}", option.short_name));
+    };
+    const auto* const option =
+        open != nullptr ? verb.options.end()
+                        : std::find_if(verb.options.begin(), verb.options.end(), is_meant);
+    const bool takes_value = option != verb.options.end() && !option->value_name.empty() &&
+                             option->kind != OptionKind::kLevel;
+    open = takes_value ? option : nullptr;
+  }
+  if (open != nullptr) return {manual::values_of(open->value_name), true};
+  return {manual::values_of(verb.positional.usage), false};
+}
+
 std::string CommandTable::help_at(std::string_view line) const {
   const std::string words = finished_words(line);
   const std::string_view begun = line.substr(line.find_last_of(" \t") + 1);

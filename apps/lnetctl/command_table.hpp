@@ -34,6 +34,12 @@ class CommandTable {
   // commands or options that may follow with their help.
   [[nodiscard]] std::vector<std::string> candidates(std::string_view line) const;
   [[nodiscard]] std::string help_at(std::string_view line) const;
+  // The values that the last word of the line may have.
+  struct Awaited {
+    manual::Values values = manual::Values::kNone;
+    bool of_option = false;  // then no other word may stand there
+  };
+  [[nodiscard]] Awaited awaited(std::string_view line) const;
 
  private:
   struct Group {  // words that begin several commands but are none: "cpt"

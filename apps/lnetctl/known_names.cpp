@@ -46,9 +46,7 @@ void collect(const Json& answer, std::string_view kind, std::set<std::string>& n
   }
 }
 
-}  // namespace
-
-std::string known_names(std::string_view kind, Session& session) {
+std::set<std::string> names_of(std::string_view kind, Session& session) {
   std::set<std::string> names;
   for (const std::string_view verb : {"net show", "peer show", "route show"}) {
     if (kind == "interfaces" && verb != "net show") break;
@@ -57,11 +55,40 @@ std::string known_names(std::string_view kind, Session& session) {
     if (!answer && verb == "net show") break;
     if (answer) collect(*answer, kind, names);
   }
-  std::string text;
-  for (const std::string& name : names) {
-    if (is_plain(name)) text += name + "\n";
+  std::erase_if(names, [](const std::string& name) { return !is_plain(name); });
+  return names;
+}
+
+std::string_view kind_of(manual::Values values) {
+  switch (values) {
+    case manual::Values::kNid: return "nids";
+    case manual::Values::kNet: return "nets";
+    case manual::Values::kInterface: return "interfaces";
+    case manual::Values::kNone:
+    case manual::Values::kFile:
+    case manual::Values::kFolder: break;
   }
+  return "";
+}
+
+}  // namespace
+
+std::string known_names(std::string_view kind, Session& session) {
+  std::string text;
+  for (const std::string& name : names_of(kind, session))
+    text += name + "\n";
   return text;
+}
+
+std::vector<std::string> known_names(manual::Values values, std::string_view begun,
+                                     Session& session) {
+  const std::string_view kind = kind_of(values);
+  if (kind.empty()) return {};
+  std::vector<std::string> names;
+  for (const std::string& name : names_of(kind, session)) {
+    if (name.starts_with(begun)) names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace plnet::apps

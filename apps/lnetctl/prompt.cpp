@@ -3,7 +3,9 @@
 
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
+#include "apps/lnetctl/known_names.hpp"
 #include "apps/lnetctl/line_editor.hpp"
 
 namespace plnet::apps {
@@ -37,6 +39,17 @@ std::optional<std::vector<std::string>> split_line(std::string_view line) {
   return words;
 }
 
+std::vector<std::string> candidates_at(const CommandTable& table, Session& session,
+                                       std::string_view line) {
+  const CommandTable::Awaited awaited = table.awaited(line);
+  std::vector<std::string> words;
+  if (!awaited.of_option) words = table.candidates(line);
+  const std::string_view begun = line.substr(line.find_last_of(" \t") + 1);
+  for (std::string& name : known_names(awaited.values, begun, session))
+    words.push_back(std::move(name));
+  return words;
+}
+
 namespace {
 
 // Without the editor, `?` at the end of a line asks for what may follow.
@@ -55,7 +68,8 @@ class Lines {
     if (!interactive) return;
     editor_ = open_line_editor(
         session.in, session.out, session.err, kPrompt,
-        {.candidates = [&table](std::string_view line) { return table.candidates(line); },
+        {.candidates = [&table, &session](
+                           std::string_view line) { return candidates_at(table, session, line); },
          .help = [&table](std::string_view line) { return table.help_at(line); }});
   }
   ~Lines() { std::free(buffer_); }

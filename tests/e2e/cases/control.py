@@ -301,6 +301,8 @@ def case_the_prompt_completes_and_explains(site):
         raise Skip("lnetctl was built without libedit")
     seen = on_a_terminal(node, keys="net s?\x15log sh\tx\x7f\nquit\n", until="suppressed")
     assert "networks and their NIs" in seen and "level: info" in seen, seen
+    seen = on_a_terminal(node, keys="net show --net l\t\nquit\n", until="net type: lo")
+    assert "net type: lo" in seen, seen
 
 
 def case_an_instance_is_found_by_the_name_of_its_socket(site):

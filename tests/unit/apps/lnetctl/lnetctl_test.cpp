@@ -367,6 +367,29 @@ TEST(Prompt, CompletesWordsAndSaysWhatMayFollow) {
   EXPECT_TRUE(has(run({}, Json{}, "net s?\nnet ?\n").out, "    net add "));
 }
 
+TEST(Prompt, CompletesNamesThatTheNodeKnows) {
+  using Words = std::vector<std::string>;
+  const CommandTable table(commands());
+  Session session;
+  session.ask = [](std::string_view verb, const nlohmann::json&) -> runtime::VerbReply {
+    if (verb == "net show") {
+      return Json::parse(R"json({"net": [{"net type": "tcp", "local NI(s)": [
+          {"nid": "10.0.0.1@tcp", "interfaces": {"0": "eth0"}}]
+    }]})json");
+    }
+    if (verb == "peer show") return Json::parse(R"({"peer": [{"primary nid": "10.0.0.9@tcp"}]})");
+    return Json::parse(R"({"route": [{"net": "o2ib", "gateway": "10.0.0.254@tcp"}]})");
+  };
+  const auto at = [&](std::string_view line) { return candidates_at(table, session, line); };
+  EXPECT_EQ(at("net show --net "), (Words{"o2ib", "tcp"}));
+  EXPECT_EQ(at("net sh -n t"), Words{"tcp"});
+  EXPECT_EQ(at("ping 10.0.0.2"), Words{"10.0.0.254@tcp"});
+  EXPECT_EQ(at("ping --timeout 3 10.0.0.9"), Words{"10.0.0.9@tcp"});
+  EXPECT_TRUE(at("ping --timeout ").empty()) << "a number";
+  EXPECT_EQ(at("net add --net tcp9 --if "), Words{"eth0"});
+  EXPECT_EQ(at("pi"), Words{"ping"});
+}
+
 TEST(SplitLine, KeepsQuotedWordsTogether) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(split_line("  a  b\tc\n"), (Words{"a", "b", "c"}));
