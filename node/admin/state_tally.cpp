@@ -19,13 +19,29 @@ lnet::Aliveness state_of(const lnet::PeerRecord& peer, const lnet::PeerNi& ni, c
   return ni.status.get() == lnet::kNiUp ? lnet::Aliveness::kUp : lnet::Aliveness::kDown;
 }
 
+namespace {
+
+CreditStates credits_of(const lnet::Ni& ni) {
+  CreditStates credits;
+  const std::int32_t most = lnet::Node::credits_of(ni);
+  for (std::size_t shard = 0; shard < ni.shards.size(); ++shard) {
+    if (ni.shards[shard]) credits.add(most, ni.tx_credits[shard].tx_credits.get());
+  }
+  return credits;
+}
+
+}  // namespace
+
 void StateTally::count_few(lnet::Node& node) {
   const lnet::Coordinator& coordinator = node.coordinator();
   for (const lnet::Ni* const ni : coordinator.local().nis) {
     states_.nis.push_back({.nid = ni->nid,
                            .interface = ni->interfaces.empty() ? "" : ni->interfaces.front(),
-                           .up = ni->status.get() == lnet::kNiUp});
+                           .up = ni->status.get() == lnet::kNiUp,
+                           .credits = credits_of(*ni)});
   }
+  for (const lnet::Net& net : coordinator.local().nets)
+    states_.nets.push_back({.net = net.id});
   for (const lnet::RemoteNet& net : coordinator.routes().view().nets()) {
     for (const lnet::Route* const route : net.routes) {
       states_.routes.push_back(
@@ -38,6 +54,13 @@ void StateTally::count_few(lnet::Node& node) {
   states_.draining = standing.is_drain();
 }
 
+void StateTally::add_credits(const lnet::PeerNi& ni) {
+  const auto net = std::ranges::find(states_.nets, ni.net, &NodeStates::OfNet::net);
+  if (net == states_.nets.end() || ni.tx_credits_max.get() == 0) return;
+  net->credits.add(ni.tx_credits_max.get(), ni.tx_credits.get());
+  if (ni.tx_credits.get() <= 0) ++net->without_credit;
+}
+
 bool StateTally::count(lnet::Node& node) {
   if (next_number_ == 0) count_few(node);
   lnet::PeerDirectory& directory = node.coordinator().directory();
@@ -48,8 +71,10 @@ bool StateTally::count(lnet::Node& node) {
     if (peer == nullptr) continue;
     ++states_.peers.peers;
     const lnet::PeerView& seen = peer->seen();
-    for (const lnet::PeerNi* const ni : seen.nis)
+    for (const lnet::PeerNi* const ni : seen.nis) {
       states_.peers.add(state_of(*peer, *ni, local.net(ni->net), node.shared().parameters));
+      add_credits(*ni);
+    }
   }
   return next_number_ < directory.numbers();
 }

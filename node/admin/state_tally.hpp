@@ -26,6 +26,7 @@ class StateTally {
 
  private:
   void count_few(lnet::Node& node);
+  void add_credits(const lnet::PeerNi& ni);
 
   NodeStates states_;
   std::uint32_t next_number_ = 0;  // of the directory: where the next piece begins

@@ -2,6 +2,7 @@
 // The states of a node's NIs, routes, routing and peers at one moment.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,13 +28,38 @@ struct PeerStates {
   bool operator==(const PeerStates&) const = default;
 };
 
+// Tx credits: each is a message that may be sent at once.
+struct CreditStates {
+  std::uint64_t all = 0;
+  std::uint64_t free = 0;
+  std::uint64_t waiting = 0;  // messages
+
+  // Below zero: messages wait.
+  void add(std::int32_t most, std::int32_t credits) {
+    all += static_cast<std::uint64_t>(std::max(most, 0));
+    free += static_cast<std::uint64_t>(std::max(credits, 0));
+    waiting += credits < 0 ? static_cast<std::uint64_t>(-std::int64_t{credits}) : 0;
+  }
+
+  bool operator==(const CreditStates&) const = default;
+};
+
 struct NodeStates {
   struct OfNi {
     lnet::Nid nid;
     std::string interface;  // "": none
     bool up = false;
+    CreditStates credits{};
 
     bool operator==(const OfNi&) const = default;
+  };
+  // All peer NIs of a network of this node.
+  struct OfNet {
+    lnet::NetId net = 0;
+    CreditStates credits{};
+    std::uint64_t without_credit = 0;  // peer NIs
+
+    bool operator==(const OfNet&) const = default;
   };
   struct OfRoute {
     lnet::NetId net = 0;
@@ -44,6 +70,7 @@ struct NodeStates {
   };
   bool lnet_up = true;
   std::vector<OfNi> nis;  // without lo
+  std::vector<OfNet> nets;
   std::vector<OfRoute> routes;
   lnet::RoutingState routing = lnet::RoutingState::kDisabled;
   bool draining = false;

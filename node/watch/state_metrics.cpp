@@ -20,6 +20,15 @@ constexpr CounterInfo kDrainingInfo{"draining", "", CounterKind::kGauge,
 constexpr CounterInfo kPeersInfo{"", "", CounterKind::kGauge,
                                  "peer NIs by state; unknown: this node does not ask them"};
 
+constexpr CounterInfo kCreditsInfo{"tx", "credits", CounterKind::kGauge,
+                                   "messages that can be on their way at a time"};
+constexpr CounterInfo kFreeCreditsInfo{"tx_free", "credits", CounterKind::kGauge,
+                                       "tx credits that are free now"};
+constexpr CounterInfo kWaitingInfo{"tx_waiting", "messages", CounterKind::kGauge,
+                                   "messages that wait for a tx credit now"};
+constexpr CounterInfo kWithoutCreditInfo{"without_credit", "interfaces", CounterKind::kGauge,
+                                         "peer NIs whose tx credits are all in use"};
+
 constexpr std::array kRoutingStates{lnet::RoutingState::kDisabled, lnet::RoutingState::kStarting,
                                     lnet::RoutingState::kEnabled, lnet::RoutingState::kStopping};
 
@@ -50,16 +59,28 @@ void StateMetrics::set(const CounterInfo& info, std::string_view object, const L
   }
 }
 
+void StateMetrics::set_credits(std::string_view object, const Labels& labels,
+                               const CreditStates& credits) {
+  set(kCreditsInfo, object, labels, credits.all);
+  set(kFreeCreditsInfo, object, labels, credits.free);
+  set(kWaitingInfo, object, labels, credits.waiting);
+}
+
 void StateMetrics::show(const NodeStates& states) {
   for (const auto& [key, row] : rows_)
     row->shown = false;
   set(kLnetUpInfo, "lnet_up", {}, states.lnet_up ? 1 : 0);
   for (const NodeStates::OfNi& ni : states.nis) {
-    set(kNiUpInfo, "ni",
-        {{"net", lnet::text_of_net(ni.nid.net())},
-         {"nid", text_of(ni.nid)},
-         {"interface", ni.interface}},
-        ni.up ? 1 : 0);
+    const Labels labels{{"net", lnet::text_of_net(ni.nid.net())},
+                        {"nid", text_of(ni.nid)},
+                        {"interface", ni.interface}};
+    set(kNiUpInfo, "ni", labels, ni.up ? 1 : 0);
+    set_credits("ni", labels, ni.credits);
+  }
+  for (const NodeStates::OfNet& net : states.nets) {
+    const Labels labels{{"net", lnet::text_of_net(net.net)}};
+    set_credits("peer_nis", labels, net.credits);
+    set(kWithoutCreditInfo, "peer_nis", labels, net.without_credit);
   }
   for (const NodeStates::OfRoute& route : states.routes) {
     set(kRouteUpInfo, "route",

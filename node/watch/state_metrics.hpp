@@ -40,6 +40,7 @@ class StateMetrics {
 
   void set(const CounterInfo& info, std::string_view object, const Labels& labels,
            std::uint64_t value);
+  void set_credits(std::string_view object, const Labels& labels, const CreditStates& credits);
 
   runtime::Metrics& metrics_;
   std::map<std::string, std::unique_ptr<Row>> rows_;  // by object and labels

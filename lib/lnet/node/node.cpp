@@ -262,7 +262,7 @@ void Node::plug_here(Shard& shard, Ni& ni, LndMaker& maker) {
 
 // lustre-release lnet/lnet/api-ni.c: lnet_ni_tq_credits(). A shard takes the place of a kernel's
 // CPT.
-std::int32_t Node::credits_of(const Ni& ni) const {
+std::int32_t Node::credits_of(const Ni& ni) {
   const auto shards = static_cast<std::int32_t>(ni.shards.count());
   PLNET_CHECK(shards > 0, "some shard serves an NI");
   const NiTunables& tunables = ni.tunables;

@@ -77,6 +77,8 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   // On the thread of shard 0: the CPT of the home of this peer NI, present or future. Absent:
   // unknown until it exists.
   [[nodiscard]] std::optional<std::uint16_t> cpt_of(const Nid& nid) const;
+  // The tx credits of the NI on each shard that serves it.
+  [[nodiscard]] static std::int32_t credits_of(const Ni& ni);
   // PUTs without a match wait on a lazy portal. Any thread.
   void set_lazy(PortalId portal, bool lazy);
   // Router buffers of the whole node; 0: sized automatically (flow/pool_sizing.hpp). On the thread
@@ -100,7 +102,6 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   void plug_loopback();
   void plug_here(Shard& shard, Ni& ni, LndMaker& maker);
   [[nodiscard]] ShardSet shards_of(const std::vector<std::uint16_t>& cpts) const;
-  [[nodiscard]] std::int32_t credits_of(const Ni& ni) const;
 
   // PeerRequests.
   void want_peer(Parcel& parcel, const WantedPeer& wanted) override;

@@ -27,6 +27,9 @@ def case_states_are_series_that_an_alert_can_watch(site):
         eventually("the NIs are up", lambda: series(router, rf'plnet_ni_up\{{net="tcp",nid="{re.escape(near)}",interface="eth0"\}} 1'))
         assert series(router, r'plnet_routing_state\{state="enabled"\} 1') and series(router, r'plnet_routing_state\{state="disabled"\} 0')
         assert series(router, "plnet_lnet_up 1") and series(router, "plnet_routing_draining 0")
+        credits = rf'\{{net="tcp",nid="{re.escape(near)}",interface="eth0"\}} [1-9]\d*'
+        assert series(router, f"plnet_ni_tx_credits{credits}") and series(router, f"plnet_ni_tx_free_credits{credits}")
+        eventually("a peer has credits", lambda: series(router, r'plnet_peer_nis_tx_free_credits\{net="tcp"\} [1-9]\d*'))
         route = rf'plnet_route_up\{{net="tcp1",gateway="{re.escape(near)}"\}}'
         eventually("the route is up", lambda: series(client, f"{route} 1"))
         eventually("the router knows the client", lambda: series(router, r'plnet_peers\{state="up"\} 1'))

@@ -187,6 +187,25 @@ TEST_F(PeerTallyTest, ManyPeersAreReportedInPieces) {
   EXPECT_EQ(server->nis[0].available_rtr_credits, 2);
 }
 
+TEST_F(PeerTallyTest, CreditsAreSummedOverShardsAndPeers) {
+  build({.peer_credits = 8, .credits = 100});
+  know({lnet::Nid::of(lnet::NetType::kTcp, 0, 100)});
+  know({kFar});
+  ni(kServer).tx_credits.set(-2);
+  lnet::Ni& ours = *node_->coordinator().local().nis.front();
+  ours.tx_credits[0].tx_credits.set(40);
+  ours.tx_credits[1].tx_credits.set(-3);
+  StateTally tally;
+  ASSERT_FALSE(tally.count(*node_));
+  const NodeStates& states = tally.states();
+  ASSERT_EQ(states.nis.size(), 1U);
+  EXPECT_EQ(states.nis[0].credits, (CreditStates{.all = 128, .free = 40, .waiting = 3}));
+  ASSERT_EQ(states.nets.size(), 1U) << "the far NID is on no network of this node";
+  EXPECT_EQ(states.nets[0].net, kOurs.net());
+  EXPECT_EQ(states.nets[0].credits, (CreditStates{.all = 16, .free = 8, .waiting = 2}));
+  EXPECT_EQ(states.nets[0].without_credit, 1U);
+}
+
 TEST_F(PeerTallyTest, StatesAreCountedInPieces) {
   constexpr std::uint32_t kPeers = 2 * StateTally::kPeersAtOnce + 7;
   build({}, kPeers + 1);

@@ -18,7 +18,13 @@ TEST(StateMetrics, StatesAreGaugesThatAnAlertCanCompareWithZero) {
     return metrics.prometheus_text().contains(std::string(line) + '\n');
   };
   StateMetrics shown(metrics);
-  NodeStates states{.nis = {{.nid = nid_of("10.0.0.1@tcp"), .interface = "eth0", .up = true}},
+  NodeStates states{.nis = {{.nid = nid_of("10.0.0.1@tcp"),
+                             .interface = "eth0",
+                             .up = true,
+                             .credits = {.all = 256, .free = 250, .waiting = 3}}},
+                    .nets = {{.net = nid_of("10.0.0.1@tcp").net(),
+                              .credits = {.all = 24, .free = 15, .waiting = 1},
+                              .without_credit = 2}},
                     .routes = {{.net = nid_of("1.1.1.1@o2ib").net(),
                                 .gateway = nid_of("10.0.0.9@tcp"),
                                 .up = false}},
@@ -32,6 +38,15 @@ TEST(StateMetrics, StatesAreGaugesThatAnAlertCanCompareWithZero) {
   EXPECT_TRUE(has(R"(plnet_routing_state{state="disabled"} 0)"));
   EXPECT_TRUE(has(R"(plnet_routing_draining 0)"));
   EXPECT_TRUE(has(R"(plnet_peers{state="down"} 1)"));
+  EXPECT_TRUE(has(R"(plnet_ni_tx_credits{net="tcp",nid="10.0.0.1@tcp",interface="eth0"} 256)"));
+  EXPECT_TRUE(
+      has(R"(plnet_ni_tx_free_credits{net="tcp",nid="10.0.0.1@tcp",interface="eth0"} 250)"));
+  EXPECT_TRUE(
+      has(R"(plnet_ni_tx_waiting_messages{net="tcp",nid="10.0.0.1@tcp",interface="eth0"} 3)"));
+  EXPECT_TRUE(has(R"(plnet_peer_nis_tx_credits{net="tcp"} 24)"));
+  EXPECT_TRUE(has(R"(plnet_peer_nis_tx_free_credits{net="tcp"} 15)"));
+  EXPECT_TRUE(has(R"(plnet_peer_nis_tx_waiting_messages{net="tcp"} 1)"));
+  EXPECT_TRUE(has(R"(plnet_peer_nis_without_credit_interfaces{net="tcp"} 2)"));
   states.nis[0].up = false;
   states.routes.clear();
   shown.show(states);
