@@ -11,6 +11,7 @@ import socket
 import subprocess
 import urllib.parse
 
+import grafana_model
 import metric_names
 from routed_hosts import routed_hosts, start
 from site_under_test import Skip, eventually
@@ -196,3 +197,14 @@ def case_each_panel_names_a_command_that_looks_closer(site):
         router = start(hosts, "r0")
         for words in {match[1] for match in found.values()}:
             works(router, *words.split())
+
+
+def case_the_dashboard_keeps_the_model_of_grafana(site):
+    dashboard, shown = panels()
+    assert not (faults := grafana_model.faults(dashboard)), faults
+    # The check finds what it is for.
+    shown[0]["gridPos"]["w"] = grafana_model.COLUMNS
+    shown[1]["fieldConfig"]["defaults"]["unit"] = "messages"
+    shown[2]["id"] = shown[3]["id"]
+    faults = grafana_model.faults(dashboard)
+    assert all(any(word in fault for fault in faults) for word in ("overlap", "unit messages", "not unique")), faults
