@@ -69,12 +69,18 @@ std::string_view activity_of(const LnetStanding& standing) {
   return is_drain ? "drained: forwards no more" : "up, not a router";
 }
 
-void add_problem(std::string& verdict, std::string_view problem) {
-  verdict += "; ";
-  verdict += problem;
+struct Verdict {
+  std::string text;
+  bool healthy = true;
+};
+
+void add_problem(Verdict& verdict, std::string_view problem) {
+  verdict.healthy = false;
+  verdict.text += "; ";
+  verdict.text += problem;
 }
 
-void add_share(std::string& verdict, const UpAndDown& count, std::string_view noun) {
+void add_share(Verdict& verdict, const UpAndDown& count, std::string_view noun) {
   if (count.down == 0) return;
   add_problem(verdict, counted(count.down, count.all(), noun) + " down");
 }
@@ -182,12 +188,9 @@ Json drain_to_json(const lnet::RoutingChangeReport& change) {
           {"messages held", change.held}};
 }
 
-}  // namespace
-
-std::string verdict_of(const StatusFacts& facts) {
+Verdict judge(const StatusFacts& facts) {
   const LnetStanding& standing = facts.standing;
-  std::string verdict(activity_of(standing));
-  const std::size_t activity = verdict.size();
+  Verdict verdict{.text = std::string(activity_of(standing)), .healthy = !standing.down};
   if (!standing.answered) add_problem(verdict, "a poller does not answer");
   add_share(verdict, count_nis(standing.nets), "NI");
   add_share(verdict, count_routes(standing.routes), "route");
@@ -200,13 +203,25 @@ std::string verdict_of(const StatusFacts& facts) {
     dropped += drop.lately;
   if (dropped > 0)
     add_problem(verdict, counted(dropped, "message") + " dropped in the last minute");
-  if (verdict.size() == activity && !standing.down) verdict += "; nothing is wrong";
+  if (verdict.healthy) verdict.text += "; nothing is wrong";
   return verdict;
+}
+
+}  // namespace
+
+std::string verdict_of(const StatusFacts& facts) {
+  return judge(facts).text;
+}
+
+bool is_healthy(const StatusFacts& facts) {
+  return judge(facts).healthy;
 }
 
 void add_lnet_status(Json& status, const StatusFacts& facts) {
   const LnetStanding& standing = facts.standing;
-  status["verdict"] = verdict_of(facts);
+  const Verdict verdict = judge(facts);
+  status["verdict"] = verdict.text;
+  status["healthy"] = verdict.healthy;
   if (standing.routing) status["routing"] = routing_to_json(*standing.routing);
   status["networks"] = networks_to_json(standing.nets);
   status["routes"] = routes_to_json(standing.routes);

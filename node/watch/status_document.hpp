@@ -25,6 +25,8 @@ struct StatusFacts {
 
 // One line: what the node does, and what is wrong: "forwarding; 1 of 3 routes down".
 [[nodiscard]] std::string verdict_of(const StatusFacts& facts);
+// The same for programs: the verdict names nothing that is wrong.
+[[nodiscard]] bool is_healthy(const StatusFacts& facts);
 
 // Adds verdict, routing, networks, routes, peers, rates, drops, rules and drain to `status`.
 void add_lnet_status(runtime::Json& status, const StatusFacts& facts);

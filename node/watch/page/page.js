@@ -265,8 +265,7 @@ function show(event) {
   document.title = status.instance + ": " + status.verdict;
   $("verdict").textContent = status.verdict;
   $("node").textContent = status.instance + " on " + location.host + ": plnet " + status.version + ", up " + seconds(status["uptime sec"]) + ", idle policy " + status.idle;
-  // The node judges: its verdict has a part for each thing that is wrong.
-  document.querySelector("header").classList.toggle("bad", !status.verdict.endsWith("nothing is wrong"));
+  document.querySelector("header").classList.toggle("bad", !status.healthy);
   showWarnings(status, event);
   showNow(status);
   const heaviest = (top) => top ? top.load || [] : [];

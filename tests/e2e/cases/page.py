@@ -188,6 +188,7 @@ def case_a_browser_shows_a_router_at_work(site):
         with watched(hosts, router) as view:
             view.shows("the load", "document.querySelector('#pairs').innerText.includes('tcp -> tcp1')")
             view.shows("the talkers", "document.querySelectorAll('#talkers tbody tr').length >= 2")
+            assert not view.value("document.querySelector('header').classList.contains('bad')"), view.text("#verdict")
             assert hosts.nid("r0", 0) in view.text("#nis") and "▲ up" in view.text("#nis"), view.text("#nis")
             picture(site, view, "healthy")
             # A pause keeps the page as it is, and its end brings news.

@@ -40,6 +40,18 @@ TEST(StatusDocument, TheVerdictSaysWhatTheNodeDoes) {
   EXPECT_EQ(verdict_of(facts), "draining; nothing is wrong");
   facts.standing = {.down = Error{Errc::kNetworkDown, "not configured"}};
   EXPECT_EQ(verdict_of(facts), "LNet does not run");
+  EXPECT_FALSE(is_healthy(facts));
+}
+
+TEST(StatusDocument, ProgramsNeedNotReadTheVerdict) {
+  StatusFacts facts = healthy_router();
+  Json status = Json::object();
+  add_lnet_status(status, facts);
+  EXPECT_EQ(status["healthy"], true);
+  facts.standing.routes[1].up = false;
+  add_lnet_status(status, facts);
+  EXPECT_EQ(status["healthy"], false);
+  EXPECT_FALSE(is_healthy(facts));
 }
 
 TEST(StatusDocument, TheVerdictNamesEachTrouble) {
