@@ -66,6 +66,15 @@ std::uint64_t arena_bytes(const runtime::Settings& settings, const runtime::CptP
   return bytes;
 }
 
+// The size of the family's arenas, without those that are only reserved.
+std::uint64_t taken_at_start(const FamilyNeeds& needs, std::size_t shards) {
+  std::uint64_t bytes = 0;
+  for (const FamilyArena& arena : needs.arenas) {
+    if (!arena.taken_when_used) bytes += arena.bytes * (arena.for_each_shard ? shards : 1);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, Families families,
@@ -87,10 +96,21 @@ Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, Families f
       needs.accept_port = of_families.back()->accept_port;
     if (of_families.back() && of_families.back()->locks_memory) needs.lock_memory = true;
   }
+  needs.packet_bytes = std::uint64_t{runtime::EalRequest{}.memory_mib} << 20U;
+  for (const Outcome<FamilyNeeds>& family : of_families) {
+    if (!family) continue;
+    needs.packet_bytes += std::uint64_t{family->eal_mib} << 20U;
+    needs.memory_bytes += taken_at_start(*family, planned->plan.shard_count);
+  }
   auto facts = runtime::read_host_facts();
   auto findings = runtime::check_host(facts, needs);
-  return MachinePlan{families, std::move(of_families), std::move(facts), std::move(*planned),
-                     *idle,    std::move(findings)};
+  return MachinePlan{families,
+                     std::move(of_families),
+                     std::move(facts),
+                     std::move(*planned),
+                     *idle,
+                     std::move(findings),
+                     needs.memory_bytes + needs.packet_bytes};
 }
 
 Outcome<void> Machine::check_claims(const MachinePlan& plan, const MachineOptions& options) {
@@ -139,6 +159,7 @@ Outcome<void> Machine::start_eal(const MachineOptions& options) {
     request.memory_mib += needs->eal_mib;
     request.pci.insert(request.pci.end(), needs->pci.begin(), needs->pci.end());
   }
+  request.all_bytes = plan_.hugepage_bytes;
   request.log = options.eal_log;
   auto eal = runtime::Eal::start(request, plan_.facts.hugepages);
   if (!eal) return std::unexpected(eal.error());

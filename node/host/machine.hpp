@@ -42,6 +42,7 @@ struct MachinePlan {
   runtime::PlannedMachine planned;
   runtime::IdlePolicy idle = runtime::IdlePolicy::kSleep;
   std::vector<runtime::Finding> findings;
+  std::uint64_t hugepage_bytes = 0;  // of all memory that hugepages should hold
 };
 
 class Machine {

@@ -22,22 +22,27 @@ std::string size_text(std::uint64_t bytes) {
                                 : fmt::format("{} MiB", bytes >> 20U);
 }
 
-std::string memory_line(bool hugepages, std::uint64_t needed_bytes,
+// `wanted_bytes`: of all memory of the node.
+std::string memory_line(bool hugepages, std::uint64_t wanted_bytes,
                         std::span<const HugepagePool> pools) {
-  if (hugepages) {
-    std::vector<std::string> parts;
-    for (const HugepagePool& pool : pools) {
-      if (pool.free > 0) {
-        parts.push_back(fmt::format("{} x {} hugepages on node {}", pool.free,
-                                    size_text(pool.page_size), pool.numa_node));
-      }
-    }
-    return fmt::format("memory: {}", join(parts, ", "));
+  constexpr std::string_view kSlower = "4 KiB pages (slower: 512 times the page table entries)";
+  std::uint64_t free_bytes = 0;
+  std::uint64_t all_pages = 0;
+  std::vector<std::string> parts;
+  for (const HugepagePool& pool : pools) {
+    free_bytes += pool.free * pool.page_size;
+    all_pages += pool.total;
+    if (pool.free == 0) continue;
+    parts.push_back(fmt::format("{} x {} hugepages on node {}", pool.free,
+                                size_text(pool.page_size), pool.numa_node));
   }
+  const std::string command = reserving_hugepages(wanted_bytes, pools);
+  if (hugepages && free_bytes >= wanted_bytes) return fmt::format("memory: {}", join(parts, ", "));
+  if (!hugepages && free_bytes == 0 && all_pages == 0)
+    return fmt::format("memory: no hugepages, {}; `{}` reserves them", kSlower, command);
   return fmt::format(
-      "memory: no hugepages, 4 KiB pages (slower: 512 times the page table entries); "
-      "`{}` reserves them",
-      reserving_hugepages(needed_bytes, pools));
+      "memory: too few hugepages are free ({} MiB of {} MiB), {}{}; `{}` reserves more",
+      free_bytes >> 20U, wanted_bytes >> 20U, kSlower, hugepages ? " for the rest" : "", command);
 }
 
 }  // namespace
@@ -88,7 +93,8 @@ Outcome<EalArguments> eal_arguments(const EalRequest& request,
 
   EalArguments arguments;
   arguments.hugepages = free_bytes >= needed && free_bytes > 0;
-  arguments.memory_line = memory_line(arguments.hugepages, needed, pools);
+  arguments.memory_line =
+      memory_line(arguments.hugepages, std::max(needed, request.all_bytes), pools);
   arguments.words = {request.program,
                      "--no-telemetry",
                      "--iova-mode=va",

@@ -42,6 +42,7 @@ struct EalRequest {
   std::vector<EalLcore> lcores;
   std::vector<unsigned> main_cpus;  // CPUs of the main and the admin thread; not empty
   std::size_t memory_mib = 32;      // for DPDK's own objects; the arenas are not part of it
+  std::uint64_t all_bytes = 0;      // with the arenas: the memory that hugepages should hold
   std::vector<std::string> pci;     // our devices of the bus, in the form of `-a`
   bool debug = false;               // include EAL's info and debug lines
   std::vector<std::string> extra;   // for example --vdev=...

@@ -109,12 +109,13 @@ void check_memory(const HostFacts& facts, const HostNeeds& needs, Findings& find
   std::uint64_t huge_free = 0;
   for (const HugepagePool& pool : facts.hugepages)
     huge_free += pool.free * pool.page_size;
-  if (huge_free < needs.memory_bytes) {
-    findings.push_back({Severity::kNote, "hugepages",
-                        fmt::format("hugepages: {} MiB wanted, {} MiB free",
-                                    needs.memory_bytes >> 20U, huge_free >> 20U),
-                        "with 4 KiB pages every copy pays for more page table entries",
-                        reserving_hugepages(needs.memory_bytes, facts.hugepages)});
+  const std::uint64_t huge_wanted = needs.memory_bytes + needs.packet_bytes;
+  if (huge_free < huge_wanted) {
+    findings.push_back(
+        {Severity::kNote, "hugepages",
+         fmt::format("hugepages: {} MiB wanted, {} MiB free", huge_wanted >> 20U, huge_free >> 20U),
+         "with 4 KiB pages every copy pays for more page table entries",
+         reserving_hugepages(huge_wanted, facts.hugepages)});
     const std::uint64_t group = facts.group_memory_left.value_or(UINT64_MAX);
     const std::uint64_t available = std::min(facts.available_memory, group);
     const bool by_group = group < facts.available_memory;

@@ -36,6 +36,7 @@ struct HostNeeds {
   std::vector<unsigned> poller_cpus;
   IdlePolicy idle = IdlePolicy::kSleep;  // the chosen one
   std::uint64_t memory_bytes = 0;        // of all arenas
+  std::uint64_t packet_bytes = 0;        // of DPDK, beside them
   bool lock_memory = false;
   bool raise_priority = false;      // raise pollers' priority over other tasks
   bool configure_network = false;   // netlink: addresses, namespaces, queues

@@ -42,6 +42,26 @@ TEST(EalArguments, UseHugepagesWhenThereAreEnough) {
   EXPECT_NE(arguments->memory_line.find(reserving_hugepages(0, pools)), std::string::npos);
 }
 
+TEST(EalArguments, TheStartSaysHowManyHugepagesAreMissing) {
+  const auto line = [](std::uint64_t free, std::uint64_t total) {
+    EalRequest whole = request();
+    whole.all_bytes = 512U << 20U;
+    const std::vector<HugepagePool> pools = {
+        {.numa_node = 0, .page_size = 2U << 20U, .total = total, .free = free}};
+    return eal_arguments(whole, pools)->memory_line;
+  };
+  const std::string slower = "4 KiB pages (slower: 512 times the page table entries)";
+  const std::string pool = " > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages` reserves ";
+  EXPECT_EQ(line(256, 300), "memory: 256 x 2 MiB hugepages on node 0");
+  EXPECT_EQ(line(0, 0), "memory: no hugepages, " + slower + "; `echo 256" + pool + "them");
+  EXPECT_EQ(line(100, 300), "memory: too few hugepages are free (200 MiB of 512 MiB), " + slower +
+                                " for the rest; `echo 456" + pool + "more");
+  EXPECT_EQ(line(4, 300), "memory: too few hugepages are free (8 MiB of 512 MiB), " + slower +
+                              "; `echo 552" + pool + "more");
+  EXPECT_EQ(line(0, 300), "memory: too few hugepages are free (0 MiB of 512 MiB), " + slower +
+                              "; `echo 556" + pool + "more");
+}
+
 TEST(EalArguments, AdviceNeverShrinksThePool) {
   constexpr std::uint64_t kMib = 1U << 20U;
   const auto advice = [](std::uint64_t mib, std::uint64_t total, std::uint64_t free) {
