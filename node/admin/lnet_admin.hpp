@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@
 #include "node/watch/recent_activity.hpp"
 #include "node/watch/recovery_log.hpp"
 #include "node/watch/refusal_watch.hpp"
+#include "node/watch/refused_peers.hpp"
 #include "node/watch/scarce_watch.hpp"
 #include "node/watch/starving_board.hpp"
 #include "node/watch/state_metrics.hpp"
@@ -75,14 +77,19 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   void say_standing();
   // Refusals of what neighbours sent or claimed, a line for each neighbour and cause.
   void say_complaints(runtime::OnceLog& log);
+  // Peers that access rules refuse, a line for each.
+  void say_refused_peers(runtime::OnceLog& log);
   // The resources that messages wait for now.
   [[nodiscard]] std::vector<lnet::StarvingReport> starving() const { return starving_.list(); }
-  // Entries of the list of warnings: peers that cannot be connected, messages without a route.
-  [[nodiscard]] runtime::Json path_warnings() const;
+  // Entries of the list of warnings: peers that cannot be connected or are refused, and messages
+  // that the configuration has dropped. `drops`: their counts.
+  [[nodiscard]] runtime::Json path_warnings(std::span<const GrowingCause> drops) const;
   // Absent: LNet is down, or peers were not counted yet.
   [[nodiscard]] const std::optional<PeerStates>& peer_states() const { return peer_states_; }
   // Peer NIs that cannot be connected now.
   [[nodiscard]] std::uint64_t unreachable_peers() const { return reach_.counters().value(0); }
+  // Peers that access rules refused lately.
+  [[nodiscard]] std::size_t refused_peers() const { return refused_peers_.count(loop_->now()); }
   // Adds LNet's counters, which any thread may read. Without LNet nothing is added.
   void sample_activity(ActivitySample& sample) const;
   // Takes LNet down as unconfigure() does, in bounded time; the loop turns meanwhile. Changes in
@@ -228,6 +235,7 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   StarvingBoard starving_;
   ReachWatch reach_;
   RefusalWatch refusals_;
+  RefusedPeers refused_peers_;
   lnet::NodeConfig config_;
   lnet::NodeConfig boot_;  // of the start: `lnet configure --all`
   State state_ = State::kDown;

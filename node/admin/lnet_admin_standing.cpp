@@ -261,6 +261,7 @@ void LnetAdmin::say_standing() {
 
 void LnetAdmin::say_paths() {
   const Instant now = loop_->now();
+  if (refused_peers_.judge_by(config_.access)) refusals_.forget_access();
   using Id = lnet::LnetReach::Id;
   const ReachWatch::Explain explain = explained();
   std::uint64_t unreachable = 0;
@@ -282,7 +283,9 @@ void LnetAdmin::say_paths() {
 // On a network of ours it is the peer that cannot be reached.
 void LnetAdmin::note_refusal(const lnet::RefusedMessage& refused, Instant now) {
   const bool near = config_.net(refused.destination.net()) != nullptr;
-  if (near && refused.cause != lnet::Cause::kDroppedNotRouting) return;
+  const bool wants_path = refused.cause == lnet::Cause::kDroppedForwardNoPath ||
+                          refused.cause == lnet::Cause::kTxNoPath;
+  if (near && wants_path) return;
   refusals_.hear(refused, now, log_);
 }
 
@@ -298,13 +301,24 @@ ReachWatch::Explain LnetAdmin::explained() const {
   return [this](const lnet::PeerNews& news) { return explain_trouble(news.nid, *news.trouble); };
 }
 
-runtime::Json LnetAdmin::path_warnings() const {
+runtime::Json LnetAdmin::path_warnings(std::span<const GrowingCause> drops) const {
   runtime::Json all = runtime::Json::array();
   if (host_ == nullptr || host_->node() == nullptr) return all;
   all = reach_.warnings(loop_->now(), explained());
-  for (runtime::Json& each : refusals_.warnings(loop_->now()))
+  for (runtime::Json& each : refused_peers_.warnings(loop_->now()))
+    all.push_back(std::move(each));
+  for (runtime::Json& each : refusals_.warnings(loop_->now(), drops))
     all.push_back(std::move(each));
   return all;
+}
+
+void LnetAdmin::say_refused_peers(runtime::OnceLog& log) {
+  if (host_ == nullptr || host_->node() == nullptr) return;
+  lnet::RefusedPeer refused;
+  for (unsigned shard = 0; shard < host_->shards(); ++shard) {
+    while (host_->node()->shared().refused_peers[shard].take(refused))
+      refused_peers_.hear(refused, loop_->now(), log);
+  }
 }
 
 void LnetAdmin::say_complaints(runtime::OnceLog& log) {

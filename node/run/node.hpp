@@ -150,6 +150,7 @@ class Node {
   std::unique_ptr<RecentLines> recent_lines_;  // before the log, which writes to it
   std::unique_ptr<runtime::Log> log_;
   std::unique_ptr<runtime::OnceLog> bad_input_;
+  std::unique_ptr<runtime::OnceLog> refused_peers_;
   std::unique_ptr<runtime::EventLoop> loop_;
   std::unique_ptr<RecentActivity> activity_;
   const std::atomic<std::uint64_t> one_{1};  // of the metric plnet_build_info

@@ -114,9 +114,9 @@ void sort_by_severity(Json& all) {
   all = std::move(sorted);
 }
 
-Json warnings(const Node& node, const LnetStanding& standing) {
-  Json all = warnings_of(standing);
-  for (Json& each : node.lnet().path_warnings())
+Json warnings(const Node& node, const StatusFacts& facts) {
+  Json all = warnings_of(facts.standing);
+  for (Json& each : node.lnet().path_warnings(facts.drops))
     all.push_back(std::move(each));
   add_starving(node, all);
   for (const auto& each : node.machine().cpts().warnings) {
@@ -148,6 +148,7 @@ Json report_status(const Node& node, LnetStanding standing) {
   const StatusFacts facts{.standing = std::move(standing),
                           .peers = node.lnet().peer_states(),
                           .unreachable = node.lnet().unreachable_peers(),
+                          .refused = node.lnet().refused_peers(),
                           .starving = node.lnet().starving().size(),
                           .rates = node.activity().rates(),
                           .drops = node.activity().growing_causes()};
@@ -167,7 +168,7 @@ Json report_status(const Node& node, LnetStanding standing) {
        {"memory", node.machine().memory_lines()},
        {"cpts", node.machine().cpts().cpts.size()},
        {"shards", std::move(shards)},
-       {"warnings", warnings(node, facts.standing)}});
+       {"warnings", warnings(node, facts)}});
   return {{"status", std::move(status)}};
 }
 

@@ -59,6 +59,9 @@ constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
 constexpr LogSite kBadInput{LogLevel::kWarning, "bad_input", {"from", "cause"}};
 constexpr LogSite kBadInputGoesOn{
     LogLevel::kWarning, "bad_input_goes_on", {"from", "cause", "repeated"}};
+constexpr LogSite kPeerRefused{LogLevel::kWarning, "peer_refused", {"nid", "why"}};
+constexpr LogSite kPeerRefusedGoesOn{
+    LogLevel::kWarning, "peer_refused_goes_on", {"nid", "why", "repeated"}};
 
 constexpr CounterInfo kBuildInfo{"info", "", CounterKind::kGauge,
                                  "always 1; the labels name the program"};
@@ -194,7 +197,12 @@ Outcome<void> Node::open_admin() {
   if (!watched) return watched;
   bad_input_ = std::make_unique<runtime::OnceLog>(
       *log_, runtime::OnceLog::Sites{kBadInput, kBadInputGoesOn}, system_clock_);
-  loop_->add_timer(kSumPeriod, kSumPeriod, [this] { bad_input_->sum_up(); });
+  refused_peers_ = std::make_unique<runtime::OnceLog>(
+      *log_, runtime::OnceLog::Sites{kPeerRefused, kPeerRefusedGoesOn}, system_clock_);
+  loop_->add_timer(kSumPeriod, kSumPeriod, [this] {
+    bad_input_->sum_up();
+    refused_peers_->sum_up();
+  });
   loop_->add_timer(kNicPeriod, kNicPeriod, [this] {
     for_each_family([](FamilyHost& family) { family.look_at_devices(); });
     if (lnet_) lnet_->look_at_nics();
@@ -207,6 +215,7 @@ Outcome<void> Node::open_admin() {
       lnet_->tell_of_routes(*log_);
       lnet_->say_standing();
       lnet_->say_complaints(*bad_input_);
+      lnet_->say_refused_peers(*refused_peers_);
     }
     for (auto& poller : pollers_)
       poller->commands().drain();

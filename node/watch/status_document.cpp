@@ -197,6 +197,10 @@ Verdict judge(const StatusFacts& facts) {
   if (facts.unreachable > 0) {
     add_problem(verdict, counted(facts.unreachable, "peer") + " cannot be reached");
   }
+  if (facts.refused > 0) {
+    add_problem(verdict, fmt::format("access rules refuse {} peer{}", facts.refused,
+                                     facts.refused == 1 ? "" : "s"));
+  }
   if (facts.starving > 0) add_problem(verdict, "messages wait for scarce resources");
   std::uint64_t dropped = 0;
   for (const GrowingCause& drop : facts.drops)

@@ -18,6 +18,7 @@ struct StatusFacts {
   LnetStanding standing;
   std::optional<PeerStates> peers;  // absent: not counted yet
   std::uint64_t unreachable = 0;    // peer NIs that cannot be connected
+  std::size_t refused = 0;          // peers that access rules refuse
   std::size_t starving = 0;         // resources that messages wait for
   ActivityRates rates;
   std::vector<GrowingCause> drops;  // lately, the largest first

@@ -37,6 +37,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
       (setup.limits.messages + 2 * setup.limits.receives) * setup.shards + 16, bell_pointers_);
   shared_.shards = setup.shards;
   shared_.lazy_attached = std::make_unique<lnet::NodeShared::Notice[]>(setup.shards);
+  shared_.refused_peers = std::make_unique<lnet::RefusedPeerBook[]>(setup.shards);
   shared_.limits = setup.limits;
   shared_.peer_nis = setup.peers;
   shared_.interface_cookie = setup.interface_cookie;

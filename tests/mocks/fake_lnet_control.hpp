@@ -127,7 +127,7 @@ class FakeLnetControl : public LnetControl {
   void access(Reply<std::vector<AccessReport>> reply) override {
     std::vector<AccessReport> reports;
     for (const AccessRule& rule : node.access)
-      reports.push_back({rule, 7});
+      reports.push_back({.rule = rule, .matched = 7, .connections = 3});
     reply(std::move(reports));
   }
 

@@ -45,7 +45,8 @@ struct AccessQuestion {
 
 struct AccessReport {
   AccessRule rule;
-  std::uint64_t matched = 0;  // times that it has decided
+  std::uint64_t matched = 0;      // times that it has decided
+  std::uint64_t connections = 0;  // of these, about connections; the rest about messages
 };
 
 }  // namespace plnet::lnet

@@ -7,10 +7,12 @@
 
 namespace plnet::lnet {
 
-std::uint64_t AccessCounts::sum() const {
-  std::uint64_t sum = 0;
-  for (const OfShard& each : of_shard_)
-    sum += each.count.get();
+AccessCounts::Sum AccessCounts::sum() const {
+  Sum sum;
+  for (const OfShard& each : of_shard_) {
+    sum.connections += each.connections.get();
+    sum.messages += each.messages.get();
+  }
   return sum;
 }
 
@@ -21,12 +23,22 @@ std::optional<std::size_t> AccessView::decider(const AccessQuestion& question) c
   return std::nullopt;
 }
 
+std::optional<std::size_t> AccessView::forbidder(const AccessQuestion& question) const {
+  const auto index = decider(question);
+  if (!index || entries_[*index].rule.action == AccessAction::kAllow) return std::nullopt;
+  return index;
+}
+
 bool AccessView::forbids_owner(ShardId shard, const AccessQuestion& question) const {
   const auto index = decider(question);
   if (!index) return false;
-  const Entry& entry = entries_[*index];
-  entry.counts->add_owner(shard);
-  return entry.rule.action == AccessAction::kDeny;
+  count_owner(shard, *index, question.use);
+  return entries_[*index].rule.action == AccessAction::kDeny;
+}
+
+void AccessView::count_owner(ShardId shard, std::size_t rule, AccessUse use) const {
+  PLNET_CHECK(rule < entries_.size() && use != AccessUse::kAll, "a rule of this view has decided");
+  entries_[rule].counts->add_owner(shard, use);
 }
 
 // Equal rules keep separate counts.
@@ -54,8 +66,12 @@ void AccessTable::set(std::span<const AccessRule> rules) {
 std::vector<AccessReport> AccessTable::list() const {
   std::vector<AccessReport> reports;
   if (current_ == nullptr) return reports;
-  for (const AccessView::Entry& entry : current_->entries())
-    reports.push_back({entry.rule, entry.counts->sum()});
+  for (const AccessView::Entry& entry : current_->entries()) {
+    const AccessCounts::Sum sum = entry.counts->sum();
+    reports.push_back({.rule = entry.rule,
+                       .matched = sum.connections + sum.messages,
+                       .connections = sum.connections});
+  }
   return reports;
 }
 

@@ -21,15 +21,21 @@ namespace plnet::lnet {
 // The decisions of a rule on each shard; the shard writes its own.
 class AccessCounts {
  public:
-  void add_owner(ShardId shard) {
-    Relaxed<std::uint64_t>& count = of_shard_[shard].count;
+  void add_owner(ShardId shard, AccessUse use) {
+    OfShard& own = of_shard_[shard];
+    Relaxed<std::uint64_t>& count = use == AccessUse::kConnect ? own.connections : own.messages;
     count.set(count.get() + 1);
   }
-  [[nodiscard]] std::uint64_t sum() const;
+  struct Sum {
+    std::uint64_t connections = 0;
+    std::uint64_t messages = 0;
+  };
+  [[nodiscard]] Sum sum() const;
 
  private:
   struct alignas(kNoSharing) OfShard {
-    Relaxed<std::uint64_t> count{0};
+    Relaxed<std::uint64_t> connections{0};
+    Relaxed<std::uint64_t> messages{0};
   };
   std::array<OfShard, kShardsMax> of_shard_;
 };
@@ -45,8 +51,11 @@ class AccessView {
 
   // The index of the rule that decides; none: allowed.
   [[nodiscard]] std::optional<std::size_t> decider(const AccessQuestion& question) const;
+  // The index of the rule that forbids it; none: allowed. Counts nothing.
+  [[nodiscard]] std::optional<std::size_t> forbidder(const AccessQuestion& question) const;
   // On `shard`; counts the decision of a rule.
   [[nodiscard]] bool forbids_owner(ShardId shard, const AccessQuestion& question) const;
+  void count_owner(ShardId shard, std::size_t rule, AccessUse use) const;
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that a shard drops because of the node's configuration: it does not route, or has no
-// route. Counters have their numbers; the admin thread gets one message each second, for each cause
-// and network.
+// Messages that a shard drops because of the node's configuration: it does not route, has no route,
+// or an access rule forbids to forward them. Counters have their numbers; the admin thread gets one
+// message each second, for each cause and network.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ struct RefusedMessage {
 
 class RefusalBook {
  public:
-  static constexpr std::array kCauses{Cause::kDroppedNotRouting, Cause::kDroppedForwardNoPath,
-                                      Cause::kTxNoPath};
+  static constexpr std::array kCauses{Cause::kDroppedNotRouting, Cause::kDroppedAccess,
+                                      Cause::kDroppedForwardNoPath, Cause::kTxNoPath};
   static constexpr Duration kEach = std::chrono::seconds(1);
   static constexpr std::size_t kWaitingMax = 16;
 

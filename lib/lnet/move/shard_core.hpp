@@ -14,6 +14,7 @@
 #include "lib/base/ring.hpp"
 #include "lib/base/timer_wheel.hpp"
 #include "lib/lnet/access/access_table.hpp"
+#include "lib/lnet/access/refused_peers.hpp"
 #include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
 #include "lib/lnet/load/load_tally.hpp"
@@ -76,6 +77,8 @@ struct NodeShared {
   std::atomic<const RouteView*> routes{nullptr};
   std::atomic<const FaultView*> faults{nullptr};   // null: no rules
   std::atomic<const AccessView*> access{nullptr};  // null: no rules
+  // Refusals by these rules, by shard.
+  std::unique_ptr<RefusedPeerBook[]> refused_peers;
   // The tap of each shard. Empty: there are no captures in this program.
   std::span<const TapSlot> taps;
   // The router buffers of each shard. Empty: there are none.

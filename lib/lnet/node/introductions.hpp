@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/access/access_table.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
@@ -19,21 +20,32 @@ struct Introduction {
   }
 };
 
-// On `shard`. Counts the decision of a rule.
+// On `shard`. Counts the decision of a rule, and reports a refusal to the admin thread.
 [[nodiscard]] inline bool admits_owner(const NodeShared& node, ShardId shard,
                                        const Introduction& introduction) {
   const AccessView* const rules = node.access.load(std::memory_order_acquire);
-  return rules == nullptr || !rules->forbids_owner(shard, introduction.question());
+  if (rules == nullptr) return true;
+  const AccessQuestion question = introduction.question();
+  const auto rule = rules->decider(question);
+  if (!rule) return true;
+  rules->count_owner(shard, *rule, question.use);
+  if (rules->entries()[*rule].rule.action == AccessAction::kAllow) return true;
+  PLNET_CHECK(shard < node.shards, "a shard of this node judges");
+  node.refused_peers[shard].add(
+      {.peer = introduction.peer, .ours = introduction.ours, .rule = *rule});
+  return false;
 }
 
-// The same at an earlier point: counts only refusals.
+// A look ahead: counts and reports nothing. admits_owner() follows for a peer that is refused.
+[[nodiscard]] inline bool will_refuse(const NodeShared& node, const Introduction& introduction) {
+  const AccessView* const rules = node.access.load(std::memory_order_acquire);
+  return rules != nullptr && rules->forbidder(introduction.question()).has_value();
+}
+
+// At a point where a peer that is admitted is judged again: counts and reports only refusals.
 [[nodiscard]] inline bool refuses_owner(const NodeShared& node, ShardId shard,
                                         const Introduction& introduction) {
-  const AccessView* const rules = node.access.load(std::memory_order_acquire);
-  if (rules == nullptr) return false;
-  const auto index = rules->decider(introduction.question());
-  if (!index || rules->entries()[*index].rule.action == AccessAction::kAllow) return false;
-  return rules->forbids_owner(shard, introduction.question());
+  return will_refuse(node, introduction) && !admits_owner(node, shard, introduction);
 }
 
 }  // namespace plnet::lnet

@@ -177,6 +177,7 @@ Node::Node(const NodeSetup& setup)
   }
   shared_.shards = count;
   shared_.lazy_attached = std::make_unique<NodeShared::Notice[]>(count);
+  shared_.refused_peers = std::make_unique<RefusedPeerBook[]>(count);
   shared_.limits = setup.shard_limits;
   shared_.peer_nis = setup.coordinator.peers.peer_nis;
   shared_.interface_cookie = setup.interface_cookie;

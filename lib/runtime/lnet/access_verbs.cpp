@@ -84,6 +84,10 @@ Json access_to_json(std::span<const lnet::AccessReport> reports) {
     Json line{{"idx", list.size()}};
     line.update(export_keys(access_keys(), &report.rule, ExportForm::kBackup));
     line["matched"] = report.matched;
+    if (report.rule.action == AccessAction::kDeny) {
+      line["refused connections"] = report.connections;
+      line["dropped messages"] = report.matched - report.connections;
+    }
     list.push_back(std::move(line));
   }
   return document_of("access", std::move(list));

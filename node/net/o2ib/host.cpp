@@ -221,7 +221,7 @@ std::optional<lnet::ShardId> O2ibHost::home_of(const Nid& local, const Nid& peer
   if (!any) return std::nullopt;
   lnet::Node& node = *first_->node_owner();
   // The NI checks again, counts and rejects; the sender need not become a peer for that.
-  if (lnet::refuses_owner(node.shared(), 0, {peer, local})) return any;
+  if (lnet::will_refuse(node.shared(), {peer, local})) return any;
   return o2iblnd::home_of_request(node, local, peer);
 }
 

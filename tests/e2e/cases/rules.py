@@ -5,6 +5,10 @@ from tcp_nodes import add_v4, answers, counted, fails, nid, pair, pings, works
 from two_hosts import two_hosts
 
 
+def warnings_of_refusals(node):
+    return [each for each in node.json("status")["status"]["warnings"] if "is refused" in each["what"]]
+
+
 def case_refused_peers_are_counted_by_their_rule(site):
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site)
@@ -15,12 +19,22 @@ def case_refused_peers_are_counted_by_their_rule(site):
         eventually("a has tried", lambda: counted(b, "tcp_acceptor", "refused_access") > 0)
         works(a, "net", "del", "--net", "tcp")  # stops its attempts
         refused = counted(b, "tcp_acceptor", "refused_access")
-        assert [rule["matched"] for rule in b.json("access", "show")["access"]] == [0, refused]
+        rules = b.json("access", "show")["access"]
+        assert [rule["matched"] for rule in rules] == [0, refused]
+        assert (rules[1]["refused connections"], rules[1]["dropped messages"]) == (refused, 0), rules
+        eventually("status names it", lambda: [each["why"].split(" ")[0] for each in warnings_of_refusals(b)] == [str(refused)])
+        (warning,) = warnings_of_refusals(b)
+        assert warning["what"] == f"{nid('a')} is refused: access rule 1 forbids it to connect", warning
+        assert warning["fix"] == "lnetctl access show", warning
+        assert "; access rules refuse 1 peer" in b.json("status")["status"]["verdict"], b.json("status")["status"]["verdict"]
+        logged = [line for line in b.output().splitlines() if "event=peer_refused " in line]
+        assert len(logged) == 1 and f"nid={nid('a')} " in logged[0] and "access rule 1 forbids" in logged[0], logged
         assert b.json("export", "--backup")["access"] == b.json("export")["access"]
         assert "errno: -34" in fails(b, "access", "del", "--idx", "2")
         works(b, "access", "add", "--action", "allow", "--source", nid("a"), "--idx", "0")
         add_v4(a)
         eventually("the first rule lets it in", lambda: answers(a, nid("b")))
+        assert not warnings_of_refusals(b), "the rules are others now"
         works(b, "access", "del", "--all")
         assert works(b, "access", "show") == ""
 

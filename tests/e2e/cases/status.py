@@ -3,12 +3,14 @@
 import re
 import shlex
 
+import script_peer
 from cases_common import one_shard
 from routed_hosts import routed_hosts, start
+from script_peer import ScriptPeer
 from site_under_test import eventually
-from tcp_nodes import add_v4, nid, pair, works
+from tcp_nodes import add_v4, fails, nid, pair, works
 from traffic_nodes import has_answered, last_words
-from two_hosts import ip, two_hosts
+from two_hosts import ADDRESSES, inside, ip, two_hosts
 
 QUICK = "options lnet alive_router_check_interval=1 router_ping_timeout=2\n"
 
@@ -26,7 +28,7 @@ def looks_closer(node, what):
     """What the command of that warning prints."""
     (warning,) = [each for each in node.json("status")["status"]["warnings"] if what in each["what"]]
     assert warning["fix"].startswith("lnetctl "), warning
-    return warning, works(node, *shlex.split(warning["fix"])[1:])
+    return warning, works(node, *shlex.split(warning["fix"].split(";")[0])[1:])
 
 
 def case_a_router_in_good_order_fills_a_page_at_most(site):
@@ -89,6 +91,38 @@ def case_routing_that_is_off_drops_and_is_told_with_its_cause(site):
         assert re.search(r"^rules +1 access rule \(decided \d+ times; lnetctl access show\), 1 drop rule", text, re.M), text
         works(b, "set", "routing", "0")
         eventually("routing stops", lambda: verdict(b).startswith("routing stops"), 60)
+
+
+def case_a_node_that_does_not_route_names_who_sends_to_others(site):
+    with two_hosts(site) as hosts:
+        _, b = pair(hosts, site)
+        add_v4(b)
+        with inside(hosts.names["a"]):
+            peer = ScriptPeer(ADDRESSES["b"][0], ADDRESSES["a"][0])
+        assert peer.introduced() is not None
+        eventually("the node counts by time", lambda: b.json("status")["status"]["rates"]["seconds"] > 0)
+        for bits in range(3):
+            peer.link.sendall(script_peer.put(peer.nid, script_peer.nid_of("10.99.0.9", 1), 9, bits, 0))
+        eventually("the drops are told", lambda: "3 messages dropped in the last minute" in verdict(b))
+        (warning,) = [each for each in b.json("status")["status"]["warnings"] if "are dropped" in each["what"]]
+        assert warning["what"] == "messages for other nodes are dropped: routing is off", warning
+        assert warning["why"] == f"3 in the last minute; the last one: from {nid('a')} to 10.99.0.9@tcp1", warning
+        assert warning["fix"].startswith("lnetctl set routing 1; "), warning
+        peer.link.close()
+
+
+def case_an_access_rule_that_drops_messages_is_a_warning(site):
+    with routed_hosts(site) as hosts:
+        router, server, client = [start(hosts, name) for name in ("r0", "server", "client")]
+        works(client, "ping", hosts.nid("server"))
+        works(router, "access", "add", "--action", "deny", "--for", "forward", "--source", hosts.nid("client"))
+        fails(client, "ping", "--timeout", "1", hosts.nid("server"))
+        eventually("it is told", lambda: "dropped in the last minute" in verdict(router))
+        warning, shown = looks_closer(router, "messages for other nodes are dropped: an access rule forbids to forward them")
+        assert "dropped messages: 1" in shown and "refused connections: 0" in shown, (warning, shown)
+        assert warning["fix"].startswith("lnetctl access show; lnetctl route explain "), warning
+        last_words(client)
+        last_words(server)
 
 
 def case_every_command_that_a_warning_names_exists(site):

@@ -22,7 +22,8 @@ TEST_F(RuleCommands, AccessRulesAreAddedInOrder) {
             "access:\n    - idx: 0\n      action: allow\n      for: all\n      matched: 7\n"
             "    - idx: 1\n      action: deny\n      for: forward\n"
             "      source: 10.0.0.[1-4]@tcp\n      dest: \"*@o2ib\"\n      from: tcp\n"
-            "      to: o2ib\n      matched: 7\n");
+            "      to: o2ib\n      matched: 7\n      refused connections: 3\n"
+            "      dropped messages: 4\n");
   EXPECT_EQ(run("access del --idx 1"), 0) << err;
   EXPECT_EQ(lnet_.node.access.size(), 1U);
   EXPECT_EQ(run("access del --all"), 0) << err;

@@ -164,10 +164,10 @@ TEST_F(Reach, MessagesWithoutARouteAreNamedOnceAMinute) {
             std::string::npos)
       << lines[0];
   now += seconds(58);
-  ASSERT_EQ(refusals.warnings(now).size(), 1U);
-  EXPECT_EQ(refusals.warnings(now)[0]["what"],
+  ASSERT_EQ(refusals.warnings(now, {}).size(), 1U);
+  EXPECT_EQ(refusals.warnings(now, {})[0]["what"],
             "messages to tcp7 are dropped: no route to tcp7 can be used");
-  EXPECT_TRUE(refusals.warnings(now + RefusalWatch::kAgain).empty());
+  EXPECT_TRUE(refusals.warnings(now + RefusalWatch::kAgain, {}).empty());
   refusals.hear({lnet::Cause::kDroppedNotRouting, nid(2), far}, now, *log);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_NE(lines[1].find("fix=\"lnetctl set routing 1;"), std::string::npos) << lines[1];
@@ -179,7 +179,44 @@ TEST_F(Reach, NetworksThatAreDroppedAreBounded) {
     refusals.hear({lnet::Cause::kTxNoPath, nid(2), Nid::of(lnet::NetType::kTcp, number, 1)}, now,
                   *log);
   }
-  EXPECT_EQ(refusals.warnings(now).size(), RefusalWatch::kKnownMax);
+  EXPECT_EQ(refusals.warnings(now, {}).size(), RefusalWatch::kKnownMax);
+}
+
+TEST_F(Reach, MessagesForOthersAreOneWarningWithCountAndSenders) {
+  RefusalWatch refusals;
+  const std::vector<GrowingCause> drops{
+      {.cause = lnet::Cause::kDroppedNotRouting, .lately = 12, .ever = 99}};
+  for (std::uint16_t number = 0; number < 5; ++number) {
+    refusals.hear({lnet::Cause::kDroppedNotRouting, nid(2 + number % 2U),
+                   Nid::of(lnet::NetType::kTcp, number, 1)},
+                  now, *log);
+  }
+  EXPECT_EQ(lines.size(), 1U);
+  const runtime::Json warnings = refusals.warnings(now, drops);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0]["what"], "messages for other nodes are dropped: routing is off");
+  EXPECT_EQ(warnings[0]["why"],
+            "12 in the last minute; senders: 10.0.0.2@tcp, 10.0.0.3@tcp; the last one: from "
+            "10.0.0.2@tcp to 0.0.0.1@tcp4");
+  EXPECT_EQ(warnings[0]["fix"],
+            "lnetctl set routing 1; or remove the routes by this node from other nodes");
+}
+
+TEST_F(Reach, MessagesThatAnAccessRuleForbidsAreAWarning) {
+  RefusalWatch refusals;
+  const Nid far = Nid::of(lnet::NetType::kTcp, 7, 0x0a010002);
+  refusals.hear({lnet::Cause::kDroppedAccess, nid(2), far}, now, *log);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(lines[0].contains("why=\"an access rule forbids to forward them\"")) << lines[0];
+  const runtime::Json warnings = refusals.warnings(now, {});
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0]["what"],
+            "messages for other nodes are dropped: an access rule forbids to forward them");
+  EXPECT_EQ(warnings[0]["why"], "the last one: from 10.0.0.2@tcp to 10.1.0.2@tcp7");
+  EXPECT_EQ(warnings[0]["fix"],
+            "lnetctl access show; lnetctl route explain 10.0.0.2@tcp 10.1.0.2@tcp7 names the rule");
+  refusals.forget_access();
+  EXPECT_TRUE(refusals.warnings(now, {}).empty());
 }
 
 }  // namespace

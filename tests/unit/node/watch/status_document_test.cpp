@@ -70,6 +70,9 @@ TEST(StatusDocument, TheVerdictNamesEachTrouble) {
   facts.starving = 2;
   EXPECT_EQ(verdict_of(facts),
             "forwarding; a poller does not answer; messages wait for scarce resources");
+  facts = healthy_router();
+  facts.refused = 1;
+  EXPECT_EQ(verdict_of(facts), "forwarding; access rules refuse 1 peer");
 }
 
 TEST(StatusDocument, TheFactsAreBehindTheVerdict) {

@@ -81,6 +81,7 @@ TEST_F(AccessTableOf, TheFirstRuleThatMatchesDecidesAndIsCounted) {
   EXPECT_FALSE(forbids(AccessUse::kForward, 0));
   EXPECT_FALSE(forbids(AccessUse::kConnect, 63));
   EXPECT_EQ(table.list()[0].matched, 2U) << "of all shards together";
+  EXPECT_EQ(table.list()[0].connections, 1U);
   EXPECT_EQ(table.list()[1].matched, 0U);
 }
 

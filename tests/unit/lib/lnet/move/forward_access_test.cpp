@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/introductions.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
@@ -41,6 +42,11 @@ TEST_F(ForwardAccess, ForbiddenMessagesAreDroppedAndCounted) {
   EXPECT_EQ(rig.cause(Cause::kDroppedAccess), 2U);
   EXPECT_EQ(rig.statistic(Statistic::kDropCount), 2U);
   EXPECT_EQ(table.list()[0].matched, 2U);
+  RefusedMessage refused;
+  ASSERT_TRUE(rig.core().refusals->take(refused));
+  EXPECT_EQ(refused.cause, Cause::kDroppedAccess);
+  EXPECT_EQ(refused.source, kClient);
+  EXPECT_EQ(refused.destination, kServer);
   EXPECT_EQ(rig.forward(kOther, kServer, 100, {3, 1}), RxVerdict::kReceive) << "another client";
   rig.end_all();
   rig.node.shared().access.store(nullptr);
@@ -99,6 +105,26 @@ TEST_F(ForwardAccess, ARuleForConnectionsForbidsNoMessage) {
   EXPECT_EQ(rig.forward(kClient, kServer, 100, {1, 1}), RxVerdict::kReceive);
   rig.end_all();
   EXPECT_EQ(rig.cause(Cause::kDroppedAccess), 0U);
+}
+
+TEST_F(ForwardAccess, ARefusedPeerIsReportedOnce) {
+  const NodeShared& node = rig.node.shared();
+  const Nid ours = ForwardRig::client(ForwardRig::kRouter);
+  EXPECT_TRUE(admits_owner(node, 0, {kClient, ours})) << "no rules";
+  AccessRule rule{.use = AccessUse::kConnect};
+  rule.source = NidRangeList::parse(text_of(kClient)).value();
+  set(rule);
+  EXPECT_TRUE(will_refuse(node, {kClient, ours}));
+  EXPECT_FALSE(admits_owner(node, 0, {kClient, ours}));
+  EXPECT_TRUE(admits_owner(node, 0, {kOther, ours}));
+  EXPECT_FALSE(refuses_owner(node, 0, {kOther, ours}));
+  EXPECT_EQ(table.list()[0].connections, 1U) << "a look ahead does not count";
+  RefusedPeer refused;
+  ASSERT_TRUE(node.refused_peers[0].take(refused));
+  EXPECT_EQ(refused.peer, kClient);
+  EXPECT_EQ(refused.ours, ours);
+  EXPECT_EQ(refused.rule, 0U);
+  EXPECT_FALSE(node.refused_peers[0].take(refused));
 }
 
 }  // namespace
