@@ -35,6 +35,7 @@ class NoHooks final : public MatchHooks {
  public:
   void on_lazy_attach(PortalId) override {}
   void on_response_timeout(const ResponseTimeout&) override {}
+  void on_given_up(const Nid&) override {}
 };
 
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): there is one
@@ -136,7 +137,7 @@ void bind_to_unlink(benchmark::State& state) {
     const auto send =
         site.table.start(*md, {.ack = true, .response_deadline = now + kResponseTime});
     if (!send) return state.SkipWithError("a PUT is refused");
-    site.table.set_next_hop(*send, 1, site.nid);
+    site.table.set_next_hop(*send, {.peer_ni = 1, .nid = site.nid});
     const WireHandle wire = site.table.wire_handle(*md);
     (void)site.table.finish(*send, SentMessage{site.header, site.target}, {});
     const MatchResult ack = site.table.respond({.type = MessageType::kAck, .handle = wire});

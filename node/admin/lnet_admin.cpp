@@ -262,6 +262,7 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   reach_.clear();
   refusals_.clear();
   refused_peers_.clear();
+  silence_.clear();
   moves_.forget();
   auto attempt = [begun = !first, clock = &host_->clock(),
                   families = &host_->families()](lnet::Node& node) mutable -> Outcome<Progress> {

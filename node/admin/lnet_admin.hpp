@@ -31,6 +31,7 @@
 #include "node/watch/refusal_watch.hpp"
 #include "node/watch/refused_peers.hpp"
 #include "node/watch/scarce_watch.hpp"
+#include "node/watch/silence_watch.hpp"
 #include "node/watch/starving_board.hpp"
 #include "node/watch/state_metrics.hpp"
 
@@ -88,6 +89,8 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   [[nodiscard]] const std::optional<PeerStates>& peer_states() const { return peer_states_; }
   // Peer NIs that cannot be connected now.
   [[nodiscard]] std::uint64_t unreachable_peers() const { return reach_.counters().value(0); }
+  // Peers beyond gateways that do not answer.
+  [[nodiscard]] std::vector<SilentPeer> silent_peers() const { return silence_.list(loop_->now()); }
   // Peers that access rules refused lately.
   [[nodiscard]] std::size_t refused_peers() const { return refused_peers_.count(loop_->now()); }
   // Adds LNet's counters, which any thread may read. Without LNet nothing is added.
@@ -236,6 +239,7 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   ReachWatch reach_;
   RefusalWatch refusals_;
   RefusedPeers refused_peers_;
+  SilenceWatch silence_;
   lnet::NodeConfig config_;
   lnet::NodeConfig boot_;  // of the start: `lnet configure --all`
   State state_ = State::kDown;

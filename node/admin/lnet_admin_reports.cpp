@@ -131,6 +131,8 @@ void LnetAdmin::explain(lnet::PathQuestion question, Reply<lnet::PathReport> rep
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
   report_path_of(
       *desk_, question, [this, reply = std::move(reply)](Outcome<lnet::PathReport>&& path) mutable {
+        if (path && !path->forwarded)
+          path->unanswered = silence_.requests_to(path->question.destination, loop_->now());
         if (path && path->step && path->step->hop_trouble) {
           lnet::PathStep& step = *path->step;
           step.hop_trouble_text = trouble_text(*step.hop_trouble, step.hop_silent,

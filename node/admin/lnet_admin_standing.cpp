@@ -276,6 +276,9 @@ void LnetAdmin::say_paths() {
     lnet::RefusedMessage refused;
     while (core.refusals->take(refused))
       note_refusal(refused, now);
+    lnet::SilenceNote silence;
+    while (core.silence->take(silence))
+      silence_.hear(silence, now);
   }
   reach_.step(now, unreachable, log_);
 }

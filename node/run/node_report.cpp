@@ -17,6 +17,7 @@
 #include "node/admin/lnet_admin.hpp"
 #include "node/host/machine.hpp"
 #include "node/run/status_page.hpp"
+#include "node/watch/silence_watch.hpp"
 #include "node/watch/standing_warnings.hpp"
 #include "node/watch/status_document.hpp"
 
@@ -118,6 +119,8 @@ Json warnings(const Node& node, const StatusFacts& facts) {
   Json all = warnings_of(facts.standing);
   for (Json& each : node.lnet().path_warnings(facts.drops))
     all.push_back(std::move(each));
+  for (Json& each : warnings_of_silence(facts.silent, facts.standing.routes, facts.standing.nets))
+    all.push_back(std::move(each));
   add_starving(node, all);
   for (const auto& each : node.machine().cpts().warnings) {
     all.push_back(warning(each.text, "", "lnetctl cpt show -v 1"));
@@ -148,6 +151,7 @@ Json report_status(const Node& node, LnetStanding standing) {
   const StatusFacts facts{.standing = std::move(standing),
                           .peers = node.lnet().peer_states(),
                           .unreachable = node.lnet().unreachable_peers(),
+                          .silent = node.lnet().silent_peers(),
                           .refused = node.lnet().refused_peers(),
                           .starving = node.lnet().starving().size(),
                           .rates = node.activity().rates(),

@@ -197,6 +197,10 @@ Verdict judge(const StatusFacts& facts) {
   if (facts.unreachable > 0) {
     add_problem(verdict, counted(facts.unreachable, "peer") + " cannot be reached");
   }
+  if (const std::size_t silent = facts.silent.size(); silent > 0) {
+    add_problem(verdict,
+                fmt::format("{} peer{} not answer", silent, silent == 1 ? " does" : "s do"));
+  }
   if (facts.refused > 0) {
     add_problem(verdict, fmt::format("access rules refuse {} peer{}", facts.refused,
                                      facts.refused == 1 ? "" : "s"));

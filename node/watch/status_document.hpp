@@ -11,6 +11,7 @@
 #include "node/watch/lnet_standing.hpp"
 #include "node/watch/node_states.hpp"
 #include "node/watch/recent_activity.hpp"
+#include "node/watch/silence_watch.hpp"
 
 namespace plnet::node {
 
@@ -18,6 +19,7 @@ struct StatusFacts {
   LnetStanding standing;
   std::optional<PeerStates> peers;  // absent: not counted yet
   std::uint64_t unreachable = 0;    // peer NIs that cannot be connected
+  std::vector<SilentPeer> silent;   // peers beyond gateways that do not answer
   std::size_t refused = 0;          // peers that access rules refuse
   std::size_t starving = 0;         // resources that messages wait for
   ActivityRates rates;

@@ -22,6 +22,7 @@ inline constexpr std::uint32_t kNoPeerNi = 0xffffffff;
 struct NextHop {
   std::uint32_t peer_ni = kNoPeerNi;  // PeerNi::number
   Nid nid = Nid::any();               // if there is one
+  Nid beyond = Nid::any();            // the target, if the next hop is a gateway
 };
 
 struct alignas(kCacheLine) Descriptor {

@@ -108,6 +108,8 @@ Descriptor* MatchTable::take_descriptor(const MdSpec& spec, bool attached) {
 Result<void> MatchTable::unlink(const MdHandle& handle) {
   Descriptor* md = find(handle);
   if (md == nullptr) return std::unexpected(Errc::kNotFound);
+  if (md->response_timer.running() && !md->next_hop.beyond.is_any())
+    hooks_.on_given_up(md->next_hop.beyond);
   abort(*md);
   return {};
 }
@@ -372,6 +374,7 @@ Result<void> MatchTable::start(const MdHandle& handle, const StartRequest& reque
       tracks_response(request.type, md->options, request.tracking, request.internal)) {
     if (!md->response_timer.running()) {
       md->next_hop.peer_ni = kNoPeerNi;
+      md->next_hop.beyond.type = Nid::kAnyType;
       counters_.add(Id::kAwaited);
     }
     timers_.start(md->response_timer, request.response_deadline);
@@ -381,12 +384,11 @@ Result<void> MatchTable::start(const MdHandle& handle, const StartRequest& reque
   return {};
 }
 
-void MatchTable::set_next_hop(const Grant& grant, std::uint32_t peer_ni, const Nid& nid) {
+void MatchTable::set_next_hop(const Grant& grant, const NextHop& hop) {
   PLNET_CHECK(grant.kind == EventKind::kSend, "only what we began has a next hop");
   Descriptor& md = pinned(grant);
   if (!md.response_timer.running()) return;
-  md.next_hop.peer_ni = peer_ni;
-  md.next_hop.nid = nid;
+  md.next_hop = hop;
 }
 
 void Descriptor::on_response_timeout(Timer& /*timer*/, Instant /*now*/) {

@@ -92,6 +92,8 @@ class MatchHooks {
   // Follows the MD's event, if there was one. The next hop, if there was one, gets a remote
   // failure.
   virtual void on_response_timeout(const ResponseTimeout& timeout) = 0;
+  // The user unlinks the MD of a request to a peer beyond a gateway, before an answer or timeout.
+  virtual void on_given_up(const Nid& beyond) = 0;
 };
 
 struct MatchTableSetup {
@@ -165,7 +167,7 @@ class MatchTable {
     return grant;
   }
   // The next hop of a started operation, each time that it has one.
-  void set_next_hop(const Grant& grant, std::uint32_t peer_ni, const Nid& nid);
+  void set_next_hop(const Grant& grant, const NextHop& hop);
   // The MD was unlinked: a message that is still queued need not be sent (kCancelled).
   [[nodiscard]] bool aborted(const Grant& grant) const { return pinned(grant).aborted.get(); }
   // The same, readable by any shard that holds up the operation.

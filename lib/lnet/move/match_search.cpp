@@ -119,6 +119,7 @@ void MatchSearch::match_here(Receive& receive) {
 
 void MatchSearch::respond_here(Receive& receive, const MdHandle& md) {
   PLNET_CHECK(md.shard == core_.id, "the owner of a descriptor answers for it");
+  core_.silence->heard(receive.header.source);
   const MatchAnswer result =
       core_.match.respond(receive.header.type, md, receive.header.payload_length, receive.grant);
   receive.match = result.matched() ? Match::kGranted : Match::kNone;
@@ -127,6 +128,7 @@ void MatchSearch::respond_here(Receive& receive, const MdHandle& md) {
 
 // An ACK is complete with its header, so its grant ends in the same visit and does not cross.
 void MatchSearch::acknowledge_here(Receive& receive) {
+  core_.silence->heard(receive.header.source);
   Grant grant;
   const MatchAnswer result =
       core_.match.respond({.type = MessageType::kAck,

@@ -33,6 +33,7 @@
 #include "lib/lnet/move/receive.hpp"
 #include "lib/lnet/move/receive_shares.hpp"
 #include "lib/lnet/move/refusal_book.hpp"
+#include "lib/lnet/move/silence_book.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/move/waits.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
@@ -146,6 +147,7 @@ struct ShardCore {
   const std::unique_ptr<PeerComplaints> complaints = std::make_unique<PeerComplaints>();
   const std::unique_ptr<ReachBook> reach = std::make_unique<ReachBook>();
   const std::unique_ptr<RefusalBook> refusals = std::make_unique<RefusalBook>();
+  const std::unique_ptr<SilenceBook> silence = std::make_unique<SilenceBook>();
   Outbox outbox;                           // to other shards
   PeerLink loopback{.nid = kLoopbackNid};  // the only link that is no LndLink
 

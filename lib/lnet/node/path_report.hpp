@@ -81,6 +81,9 @@ struct PathReport {
   bool is_denied = false;               // forwarded: by whichever network of ours it comes in
   Result<PathStep> step = std::unexpected(Errc::kNoRoute);
   std::vector<PathAlternative> alternatives;
+  // A message of this node by a gateway: requests to the destination without an answer, in the last
+  // minute; 0 if it has answered since.
+  std::uint64_t unanswered = 0;
   // forwarded: the path of an ACK or REPLY, whose NID stays.
   std::optional<PathStep> of_answers;
 
@@ -88,6 +91,8 @@ struct PathReport {
   [[nodiscard]] bool is_rejected() const {
     return !rejected.empty() && rejected.front().from == kNetAny;
   }
+  // By a gateway, behind which this node sees nothing but answers.
+  [[nodiscard]] bool is_routed() const { return !forwarded && step && step->route.has_value(); }
   // Messages arrive at the next hop of `way`, this report's `step` or `of_answers`.
   [[nodiscard]] bool passes(const PathStep& way) const {
     if (is_rejected() || way.hop_trouble) return false;
@@ -95,7 +100,9 @@ struct PathReport {
     return routing && !is_denied && !way.hop_down && !way.hop_stalled;
   }
   // Requests; answers take `of_answers` if there is one.
-  [[nodiscard]] bool is_reachable() const { return step.has_value() && passes(*step); }
+  [[nodiscard]] bool is_reachable() const {
+    return step.has_value() && passes(*step) && !(is_routed() && unanswered > 0);
+  }
 };
 
 // The cause that keeps a route down, from the coordinator.

@@ -286,10 +286,15 @@ void Shard::on_lazy_attach(PortalId portal) {
 void Shard::on_response_timeout(const ResponseTimeout& timeout) {
   core_.statistics.add(Statistic::kResponseTimeouts);
   if (timeout.next_hop.peer_ni == kNoPeerNi) return;
+  if (!timeout.next_hop.beyond.is_any()) core_.silence->unanswered(timeout.next_hop.beyond);
   PeerNi* const peer_ni = node_.directory->find(timeout.next_hop.nid);
   if (peer_ni == nullptr) return;
   (void)peer_ni->health.lower(node_.parameters.health_sensitivity.get());
   core_.request_recovery_if_needed(*peer_ni);
+}
+
+void Shard::on_given_up(const Nid& beyond) {
+  core_.silence->unanswered(beyond);
 }
 
 bool Shard::is_down(const Nid& ours, const Nid& theirs) const {

@@ -125,6 +125,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   // Hooks of the match table.
   void on_lazy_attach(PortalId portal) override;
   void on_response_timeout(const ResponseTimeout& timeout) override;
+  void on_given_up(const Nid& beyond) override;
   [[nodiscard]] bool same_peer(const Nid& entry, const Nid& source) const override;
 
   NodeShared& node_;

@@ -68,7 +68,23 @@ std::string obstacle_of(const lnet::PathReport& report, const lnet::PathStep& wa
          "(dropped_hop_stalled)";
 }
 
+std::string requests_text(std::uint64_t unanswered) {
+  return fmt::format("{} request{} without an answer in the last minute", unanswered,
+                     unanswered == 1 ? "" : "s");
+}
+
+// The silence of a peer beyond a gateway; "" if none is known.
+std::string silence_of(const lnet::PathReport& report) {
+  if (!report.is_routed() || report.unanswered == 0) return {};
+  return fmt::format(
+      "the gateway takes the messages, and the destination does not answer: {}; on "
+      "{}: lnetctl route explain {} {}",
+      requests_text(report.unanswered), text_of(report.step->route->gateway),
+      text_of(report.step->ni), text_of(report.question.destination));
+}
+
 std::string obstacle_of(const lnet::PathReport& report) {
+  if (report.step && report.passes(*report.step)) return silence_of(report);
   if (report.step) return obstacle_of(report, *report.step);
   if (report.is_rejected()) return words_of(report.rejected.front());
   return std::string(text_of(report.step.error()));
@@ -89,11 +105,22 @@ std::string verdict_of(const lnet::PathReport& report) {
   if (report.step->loopback && report.passes(*report.step))
     return "the destination is this node: nothing leaves it";
   const std::string fate = fate_text(report, *report.step);
+  if (!report.forwarded && report.passes(*report.step)) {
+    const std::string silence = silence_of(report);
+    return "messages " + fate + (silence.empty() ? "" : "; " + silence);
+  }
   if (!report.forwarded) return "messages " + fate;
   if (!report.of_answers) return "requests and answers " + fate;
   const std::string other = fate_text(report, *report.of_answers);
   if (other == fate) return "requests and answers " + fate;
   return fmt::format("requests {}; answers (ACK, REPLY) {}", fate, other);
+}
+
+// A gateway that takes messages says nothing about the destination.
+void add_gateway(Json& item, const lnet::PathReport& report) {
+  if (!report.is_routed()) return;
+  item["gateway reachable"] = report.passes(*report.step);
+  item["destination"] = requests_text(report.unanswered);
 }
 
 void add_answers(Json& item, const lnet::PathReport& report) {
@@ -140,6 +167,7 @@ Json path_to_json(const lnet::PathReport& report) {
             {"verdict", verdict_of(report)},
             {"reachable", report.is_reachable()}};
   if (const std::string why = obstacle_of(report); !why.empty()) item["why"] = why;
+  add_gateway(item, report);
   add_answers(item, report);
   if (report.step && !report.is_rejected()) add_step(item, *report.step);
   for (const lnet::PathAlternative& other : report.alternatives) {

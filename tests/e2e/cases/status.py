@@ -8,7 +8,7 @@ from cases_common import one_shard
 from routed_hosts import routed_hosts, start
 from script_peer import ScriptPeer
 from site_under_test import eventually
-from tcp_nodes import add_v4, fails, nid, pair, works
+from tcp_nodes import add_v4, fails, nid, pair, pings, works
 from traffic_nodes import has_answered, last_words
 from two_hosts import ADDRESSES, inside, ip, two_hosts
 
@@ -121,6 +121,43 @@ def case_an_access_rule_that_drops_messages_is_a_warning(site):
         warning, shown = looks_closer(router, "messages for other nodes are dropped: an access rule forbids to forward them")
         assert "dropped messages: 1" in shown and "refused connections: 0" in shown, (warning, shown)
         assert warning["fix"].startswith("lnetctl access show; lnetctl route explain "), warning
+        last_words(client)
+        last_words(server)
+
+
+def silent(node):
+    return [each for each in node.json("status")["status"]["warnings"] if "does not answer" in each["what"]]
+
+
+def case_a_client_names_a_silent_server_and_the_gateway_to_ask(site):
+    with routed_hosts(site) as hosts:
+        router, server, client = [start(hosts, name) for name in ("r0", "server", "client")]
+        far, gateway = hosts.nid("server"), hosts.nid("r0", 0)
+        works(client, "ping", far)
+        assert verdict(client) == "up, not a router; nothing is wrong" and not silent(client), verdict(client)
+        path = client.json("route", "explain", "*", far)["path"]
+        assert path["reachable"] and path["gateway reachable"] and path["destination"].startswith("0 requests without"), path
+
+        # It gets requests, and its answers find no way.
+        works(server, "route", "del", "--net", "tcp", "--gateway", hosts.nid("r0", 1))
+        fails(client, "ping", "--timeout", "1", far)
+        eventually("the client says so", lambda: "; 1 peer does not answer" in verdict(client))
+        (warning,) = silent(client)
+        assert warning["what"] == f"{far} does not answer: 1 request without an answer in the last minute", warning
+        assert f"the gateway ({gateway}) answers" in warning["why"] and "has no route back" in warning["why"], warning
+        assert warning["fix"] == (f"on {gateway}: lnetctl ping {far}; lnetctl status; lnetctl route explain {hosts.nid('client')} {far}; "
+                                  "if it answers the ping, on the peer: lnetctl status"), warning
+        path = client.json("route", "explain", "*", far)["path"]
+        assert not path["reachable"] and path["gateway reachable"] and path["destination"].startswith("1 request without"), path
+        assert path["verdict"].endswith(path["why"]) and f"on {gateway}: lnetctl route explain" in path["why"], path
+        pings(router, far)
+        works(router, *shlex.split(warning["fix"].split("; ")[2])[1:])
+        assert "no route to tcp can be used" in str(server.json("status")["status"]["warnings"])
+
+        works(server, "route", "add", "--net", "tcp", "--gateway", hosts.nid("r0", 1))
+        eventually("it answers again", lambda: client.lnetctl("ping", "--timeout", "1", far).returncode == 0)
+        eventually("the warning ends with its answer", lambda: not silent(client))
+        assert client.json("route", "explain", "*", far)["path"]["reachable"]
         last_words(client)
         last_words(server)
 

@@ -73,6 +73,8 @@ TEST(StatusDocument, TheVerdictNamesEachTrouble) {
   facts = healthy_router();
   facts.refused = 1;
   EXPECT_EQ(verdict_of(facts), "forwarding; access rules refuse 1 peer");
+  facts.silent.resize(2);
+  EXPECT_EQ(verdict_of(facts), "forwarding; 2 peers do not answer; access rules refuse 1 peer");
 }
 
 TEST(StatusDocument, TheFactsAreBehindTheVerdict) {

@@ -52,7 +52,10 @@ class RecordedHooks final : public MatchHooks {
   void on_lazy_attach(PortalId portal) override { lazy.push_back(portal); }
   void on_response_timeout(const ResponseTimeout& timeout) override { timeouts.push_back(timeout); }
 
+  void on_given_up(const Nid& beyond) override { given_up.push_back(beyond); }
+
   std::vector<PortalId> lazy;
+  std::vector<Nid> given_up;
   std::vector<ResponseTimeout> timeouts;
 };
 

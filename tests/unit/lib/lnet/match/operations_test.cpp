@@ -182,7 +182,7 @@ TEST_F(Operations, AnAnswerThatDoesNotComeUnlinksTheMd) {
   const MdHandle handle = bind(spec);
   const auto send = start(handle, MessageType::kGet, at_ms(100));
   ASSERT_TRUE(send.has_value());
-  table.set_next_hop(*send, 5, nid_of(5));
+  table.set_next_hop(*send, {.peer_ni = 5, .nid = nid_of(5), .beyond = nid_of(77)});
   finish(*send);
   pass_time(at_ms(99));
   EXPECT_EQ(events().size(), 1U);
@@ -194,6 +194,8 @@ TEST_F(Operations, AnAnswerThatDoesNotComeUnlinksTheMd) {
   EXPECT_EQ(hooks.timeouts[0].md, handle);
   EXPECT_EQ(hooks.timeouts[0].next_hop.peer_ni, 5U);
   EXPECT_EQ(hooks.timeouts[0].next_hop.nid, nid_of(5));
+  EXPECT_EQ(hooks.timeouts[0].next_hop.beyond, nid_of(77));
+  EXPECT_TRUE(hooks.given_up.empty()) << "a timeout is no decision of the user";
   EXPECT_EQ(count(Id::kResponseTimeouts), 1U);
   EXPECT_EQ(respond(handle, MessageType::kReply).cause, MatchCause::kGone);
 }
@@ -228,6 +230,26 @@ TEST_F(Operations, AnExplicitUnlinkStopsTheClock) {
   finish(*send);
 }
 
+TEST_F(Operations, ARequestBeyondAGatewayThatIsGivenUpIsReported) {
+  MdSpec spec = md(0);
+  spec.threshold = 2;
+  const auto request = [&](const Nid& beyond) {
+    const MdHandle handle = bind(spec);
+    const auto send = start(handle, MessageType::kGet, at_ms(100));
+    table.set_next_hop(*send, {.peer_ni = 5, .nid = nid_of(5), .beyond = beyond});
+    finish(*send);
+    return handle;
+  };
+  EXPECT_TRUE(table.unlink(request(Nid::any())).has_value());
+  EXPECT_TRUE(hooks.given_up.empty()) << "the next hop is the target";
+  const MdHandle answered = request(nid_of(77));
+  finish(respond(answered, MessageType::kReply).grant);
+  EXPECT_FALSE(table.unlink(answered).has_value());
+  EXPECT_TRUE(hooks.given_up.empty());
+  EXPECT_TRUE(table.unlink(request(nid_of(77))).has_value());
+  EXPECT_EQ(hooks.given_up, std::vector<Nid>{nid_of(77)});
+}
+
 TEST_F(Operations, AnInfiniteMdIsTrackedWhileItHasOperations) {
   const MdHandle handle = bind(md(0));
   const auto one = start(handle, MessageType::kPut, at_ms(100));
@@ -249,7 +271,7 @@ TEST_F(Operations, APutThatAsksForNoAckIsNotTracked) {
 TEST_F(Operations, ANewRequestDoesNotInheritANextHop) {
   const MdHandle old = bind(md(0));
   const auto first = start(old, MessageType::kGet, at_ms(100));
-  table.set_next_hop(*first, 5, nid_of(5));
+  table.set_next_hop(*first, {.peer_ni = 5, .nid = nid_of(5), .beyond = nid_of(77)});
   EXPECT_TRUE(table.unlink(old).has_value());
   finish(*first);
   const MdHandle fresh = bind(md(0));
@@ -257,6 +279,7 @@ TEST_F(Operations, ANewRequestDoesNotInheritANextHop) {
   const auto second = start(fresh, MessageType::kGet, at_ms(100));
   pass_time(at_ms(100));
   EXPECT_EQ(hooks.timeouts.at(0).next_hop.peer_ni, kNoPeerNi);
+  EXPECT_EQ(hooks.given_up.size(), 1U) << "the first one";
   finish(*second);
 }
 

@@ -109,5 +109,33 @@ TEST(PathJson, OwnMessagesToANextHopThatIsDownAreSentAllTheSame) {
   EXPECT_FALSE(path.contains("answers reachable"));
 }
 
+TEST(PathJson, AGatewayIsToldApartFromTheDestinationBeyondIt) {
+  lnet::PathReport report{.question = {kNear, kFar}};
+  const Nid gateway = Nid::of(NetType::kTcp, 0, 0x0a00000a);
+  report.step = lnet::PathStep{.ni = kNear,
+                               .next_hop = gateway,
+                               .destination = kFar,
+                               .route = lnet::RouteSetup{.net = kFar.net(), .gateway = gateway}};
+  Json path = path_to_json(report)["path"];
+  EXPECT_TRUE(path["reachable"].get<bool>());
+  EXPECT_TRUE(path["gateway reachable"].get<bool>());
+  EXPECT_EQ(path["destination"], "0 requests without an answer in the last minute");
+  EXPECT_EQ(path["verdict"], "messages go to 10.0.0.10@tcp by 10.0.0.1@tcp");
+  report.unanswered = 3;
+  path = path_to_json(report)["path"];
+  EXPECT_FALSE(path["reachable"].get<bool>());
+  EXPECT_TRUE(path["gateway reachable"].get<bool>());
+  EXPECT_EQ(path["why"],
+            "the gateway takes the messages, and the destination does not answer: 3 requests "
+            "without an answer in the last minute; on 10.0.0.10@tcp: lnetctl route explain "
+            "10.0.0.1@tcp 10.0.0.2@tcp1");
+  EXPECT_EQ(path["verdict"].get<std::string>(),
+            "messages go to 10.0.0.10@tcp by 10.0.0.1@tcp; " + path["why"].get<std::string>());
+  report.step->hop_trouble = Errc::kTimedOut;
+  path = path_to_json(report)["path"];
+  EXPECT_FALSE(path["gateway reachable"].get<bool>());
+  EXPECT_TRUE(says(path["why"], "the next hop cannot be connected"));
+}
+
 }  // namespace
 }  // namespace plnet::runtime
