@@ -61,6 +61,8 @@ void add_routing(Page& page, const Json& status) {
   if (!status.contains("routing")) return;
   const Json& routing = status["routing"];
   std::string line = word_of(routing, "state");
+  if (line == "disabled" && status.value("networks", Json::array()).size() > 1)
+    line += ": messages for other nodes are dropped; lnetctl set routing 1 makes this node forward";
   if (routing.contains("free buffers")) {
     const Json& free = routing["free buffers"];
     line += fmt::format("; free buffers: tiny {}, small {}, large {}", word_of(free, "tiny"),

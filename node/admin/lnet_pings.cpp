@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/node.hpp"
 #include "lib/lnet/peers/peer_records.hpp"
 
@@ -22,6 +25,17 @@ constexpr Duration kBurstMax = std::chrono::minutes(10);
 
 std::unexpected<Error> failed(Errc code) {
   return failure(code, std::string(text_of(code)));
+}
+
+// On shard 0. A route that exists may be down, which is another cause than none.
+std::unexpected<Error> failed_on(lnet::Node& node, const Nid& nid, Errc code) {
+  const lnet::ShardCore& core = node.shard(0).core();
+  if (code != Errc::kNoRoute || core.local().net(nid.net()) != nullptr) return failed(code);
+  const std::string net = lnet::text_of_net(nid.net());
+  if (core.routes().net(nid.net()) == nullptr)
+    return failure(code, fmt::format("{}: this node has none to {}", text_of(code), net));
+  return failure(code, fmt::format("{}: all routes to {} are down (lnetctl route show -v 1)",
+                                   text_of(code), net));
 }
 
 // On shard 0: fills in the peer table's record of a NID.
@@ -94,7 +108,7 @@ struct LnetPings::Ping final : lnet::PingRequest, Homecoming {
     // A ping buffer with more NIDs than there is room for: the report lists those that fit.
     const bool cut_short = !outcome && outcome.error() == Errc::kTooBig;
     if (!outcome && !(cut_short && buffer != nullptr)) {
-      answer = failed(outcome.error());
+      answer = failed_on(*node, target.nid, outcome.error());
     } else if (buffer != nullptr) {
       RemoteNode remote;
       look_up(*node, target.nid, remote);
@@ -127,7 +141,7 @@ struct LnetPings::Discover final : lnet::DiscoverRequest, Homecoming {
 
   void done(Result<void> outcome) override {
     if (!outcome) {
-      answer = failed(outcome.error());
+      answer = failed_on(*node, nid, outcome.error());
     } else {
       RemoteNode remote;
       look_up(*node, nid, remote);

@@ -65,7 +65,8 @@ Json warnings_of_routes(const std::vector<lnet::RouteReport>& routes) {
                            agreeing(down, "is", "are")),
                fmt::format("to {} by {}{}{}", lnet::text_of_net(first->route.net),
                            text_of(first->route.gateway), cause.empty() ? "" : ": ", cause),
-               "lnetctl route show -v 1")});
+               fmt::format("lnetctl route show -v 1; on {}: lnetctl status",
+                           text_of(first->route.gateway)))});
 }
 
 Json warnings_of_routing(const lnet::RoutingReport& routing) {

@@ -16,12 +16,14 @@
 namespace plnet::lnet {
 
 // X(name, text); the first is up.
-#define PLNET_NI_CAUSES(X)                                                 \
-  X(kNone, "")                                                             \
-  X(kDevice, "its device, link or address has failed")                     \
-  X(kDriver, "its network driver says so")                                 \
-  X(kSilence, "nobody has pinged this router on its network for too long") \
-  X(kHealth, "its health has come to 0 and is not back at its maximum")    \
+#define PLNET_NI_CAUSES(X)                                                                        \
+  X(kNone, "")                                                                                    \
+  X(kDevice, "its device, link or address has failed")                                            \
+  X(kDriver, "its network driver says so")                                                        \
+  X(kSilence,                                                                                     \
+    "no node of its network has pinged this router for too long; it works, and other nodes take " \
+    "down their routes to that network by it")                                                    \
+  X(kHealth, "its health has come to 0 and is not back at its maximum")                           \
   X(kBounces, "its health comes to 0 again and again and has to stay at its maximum for 15 s")
 
 enum class NiCause : std::uint8_t {

@@ -14,20 +14,20 @@
 namespace plnet::lnet {
 
 // X(name, text): the cause of a state of a route.
-#define PLNET_ROUTE_CAUSES(X)                                       \
-  X(kNone, "")                                                      \
-  X(kAdded, "administratively added")                               \
-  X(kAnswered, "the gateway answered")                              \
-  X(kRevived, "revived by a message")                               \
-  X(kToldUp, "LND said up")                                         \
-  X(kSettings, "a setting was changed")                             \
-  X(kUnchecked, "not checked yet")                                  \
-  X(kPingTimedOut, "ping timed out")                                \
-  X(kPingFailed, "ping failed")                                     \
-  X(kNotRouting, "RTE_DISABLED in reply")                           \
-  X(kLocalNetDown, "NI of the gateway DOWN on our network")         \
-  X(kRemoteNetDown, "NI of the gateway DOWN on the remote network") \
-  X(kToldDown, "LND said down")                                     \
+#define PLNET_ROUTE_CAUSES(X)                                                                    \
+  X(kNone, "")                                                                                   \
+  X(kAdded, "administratively added")                                                            \
+  X(kAnswered, "the gateway answered")                                                           \
+  X(kRevived, "revived by a message")                                                            \
+  X(kToldUp, "LND said up")                                                                      \
+  X(kSettings, "a setting was changed")                                                          \
+  X(kUnchecked, "not checked yet")                                                               \
+  X(kPingTimedOut, "ping timed out")                                                             \
+  X(kPingFailed, "ping failed")                                                                  \
+  X(kNotRouting, "the gateway answers that it does not route (routing is off or drained there)") \
+  X(kLocalNetDown, "the gateway's NI on our network is down")                                    \
+  X(kRemoteNetDown, "the gateway answers, and its NI on the remote network is down")             \
+  X(kToldDown, "LND said down")                                                                  \
   X(kHeldBack, "flapped, must answer several checks in a row")
 
 enum class RouteCause : std::uint8_t {

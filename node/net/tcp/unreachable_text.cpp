@@ -43,7 +43,8 @@ std::string subnets_of(std::span<const LocalAddress> local, bool is_v6) {
 std::string_view cause_text(Errc trouble) {
   switch (trouble) {
     case Errc::kTimedOut: return "get no answer: is the host down, or the port filtered?";
-    case Errc::kRefused: return "are refused: LNet does not run there";
+    case Errc::kRefused:
+      return "are refused: LNet does not run there, or the NID is on another host now";
     case Errc::kNoRoute:
       return "find no host: is it up, and are addresses, netmasks and IP routes "
              "of both right?";
@@ -55,8 +56,8 @@ std::string_view cause_text(Errc trouble) {
     case Errc::kProtocol:
     case Errc::kVersion:
     case Errc::kStale:
-      return "succeed, but the peer closes the connection: has it this NID, and does it accept "
-             "ours? Its log says";
+      return "succeed, but the peer closes the connection: has it this NID, and does an access "
+             "rule there refuse ours? Its log names the cause, `lnetctl status` there the rule";
     default: return "";
   }
 }

@@ -87,7 +87,7 @@ def case_a_path_names_its_gateway_and_why_not_the_other(site):
         eventually("the client knows", lambda: states(client) == {drained: "down", other: "up"})
         path = explained(client, "*", hosts.nid("server"))
         assert path["route"]["gateway"] == path["next hop"] == other, path
-        down = {"route": f"tcp1 by {drained}", "why not": "the route is down: RTE_DISABLED in reply"}
+        down = {"route": f"tcp1 by {drained}", "why not": "the route is down: the gateway answers that it does not route (routing is off or drained there)"}
         assert not_taken(path, "route") == {f"tcp1 by {drained}": down}, path
         works(r0, "routing", "undrain")
         eventually("the client knows", lambda: states(client) == {drained: "up", other: "up"})

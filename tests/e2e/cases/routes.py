@@ -62,7 +62,7 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
         works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"), "--hop", "1")
         # It does not route, and reports that.
         eventually("a node that does not route is no gateway", lambda: state(a) == "down")
-        assert "RTE_DISABLED in reply" in causes(a), causes(a)
+        assert any("it does not route" in cause for cause in causes(a)), causes(a)
         works(a, "route", "del", "--net", "o2ib", "--gateway", nid("b"))
         assert routes(a) == []
         assert b.stop() == 0

@@ -2,6 +2,7 @@
 """The page of `lnetctl status` on routers in good order and in trouble, and the commands that its warnings name."""
 import re
 import shlex
+import signal
 
 import script_peer
 from cases_common import one_shard
@@ -160,6 +161,27 @@ def case_a_client_names_a_silent_server_and_the_gateway_to_ask(site):
         assert client.json("route", "explain", "*", far)["path"]["reachable"]
         last_words(client)
         last_words(server)
+
+
+def case_a_network_whose_only_server_died_leads_to_that_server(site):
+    """The router announces its NI there as down, since no node pings it: the route of the client goes down, too."""
+    with routed_hosts(site) as hosts:
+        router, server, client = [start(hosts, name, options=QUICK) for name in ("r0", "server", "client")]
+        far, gateway, far_side = hosts.nid("server"), hosts.nid("r0", 0), hosts.nid("r0", 1)
+        eventually("it answers", lambda: client.lnetctl("ping", "--timeout", "1", far).returncode == 0)
+        server.stop(signal.SIGKILL)
+        client.lnetctl("ping", "--timeout", "1", far)
+        eventually("the router has not been pinged", lambda: "1 of 2 NIs down" in verdict(router), 60)
+        said = {each["what"]: each for each in router.json("status")["status"]["warnings"]}
+        assert "no node of its network has pinged this router" in said[f"{far_side} is down"]["why"], said
+        assert "connects to port 988 are refused" in said[f"{far} cannot be reached"]["why"], said
+        eventually("the route of the client is down", lambda: "1 of 1 route down" in verdict(client), 60)
+        (warning,) = [each for each in client.json("status")["status"]["warnings"] if each["what"] == "1 of 1 routes is down"]
+        assert warning["why"].endswith("the gateway answers, and its NI on the remote network is down"), warning
+        assert warning["fix"] == f"lnetctl route show -v 1; on {gateway}: lnetctl status", warning
+        failed = client.lnetctl("ping", "--timeout", "1", far)
+        assert "all routes to tcp1 are down (lnetctl route show -v 1)" in failed.stdout + failed.stderr, failed
+        last_words(client)
 
 
 def case_every_command_that_a_warning_names_exists(site):

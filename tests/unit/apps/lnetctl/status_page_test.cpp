@@ -74,6 +74,17 @@ TEST(StatusPage, TheAddressesOfListenersAreTold) {
   EXPECT_TRUE(has(print_status(page), "; page at http://127.0.0.1:9989/\n"));
 }
 
+TEST(StatusPage, ANodeOnSeveralNetworksThatDoesNotRouteSaysSo) {
+  Json page = healthy();
+  Json& status = page["status"];
+  status["routing"] = {{"state", "disabled"}};
+  EXPECT_TRUE(has(print_status(page), "routing   disabled\n")) << "of a client";
+  status["networks"].push_back(status["networks"][0]);
+  EXPECT_TRUE(has(print_status(page),
+                  "routing   disabled: messages for other nodes are dropped; lnetctl set routing 1 "
+                  "makes this node forward\n"));
+}
+
 TEST(StatusPage, ALargeHealthyNodeHas24LinesAtMost) {
   Json large = healthy();
   Json& status = large["status"];

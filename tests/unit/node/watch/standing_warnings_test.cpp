@@ -41,6 +41,7 @@ TEST(StandingWarnings, RoutesThatAreDownAreCounted) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0]["what"], "1 of 3 routes is down");
   EXPECT_EQ(all[0]["why"], "to o2ib by 10.0.0.9@tcp: it does not answer");
+  EXPECT_EQ(all[0]["fix"], "lnetctl route show -v 1; on 10.0.0.9@tcp: lnetctl status");
 }
 
 TEST(StandingWarnings, RoutingThatIsDrainedIsANote) {

@@ -22,7 +22,12 @@ TEST(UnreachableText, NamesTheLikelyReason) {
   EXPECT_EQ(unreachable_text(kPeer, 988, Errc::kTimedOut, local(24)),
             "TCP connects to port 988 get no answer: is the host down, or the port filtered?");
   EXPECT_EQ(unreachable_text(kPeer, 988, Errc::kRefused, local(24)),
-            "TCP connects to port 988 are refused: LNet does not run there");
+            "TCP connects to port 988 are refused: LNet does not run there, or the NID is on "
+            "another host now");
+  EXPECT_EQ(unreachable_text(kPeer, 988, Errc::kReset, local(24)),
+            "TCP connects to port 988 succeed, but the peer closes the connection: has it this "
+            "NID, and does an access rule there refuse ours? Its log names the cause, `lnetctl "
+            "status` there the rule");
   EXPECT_EQ(unreachable_text(kPeer, 7988, Errc::kNoMemory, {}),
             "TCP connects to port 7988 fail: out of memory or of preallocated objects");
 }
