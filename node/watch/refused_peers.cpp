@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "node/watch/standing_warnings.hpp"
 
@@ -62,17 +63,18 @@ Json RefusedPeers::warnings(Instant now) const {
   for (const auto& [last_at, nid] : recent) {
     if (all.size() == kRefusedNamed) break;
     const Known& known = known_.at(*nid);
-    all.push_back(warning(fmt::format("{} is refused: access rule {} forbids it to connect",
-                                      text_of(*nid), known.rule),
-                          fmt::format("{} attempt{} in {} s, the last one {} s ago", known.attempts,
-                                      known.attempts == 1 ? "" : "s",
-                                      in_seconds(now - known.first_at), in_seconds(now - last_at)),
-                          kShowRules));
+    all.push_back(
+        warning(fmt::format("{} is refused: access rule {} forbids it to connect", text_of(*nid),
+                            known.rule),
+                fmt::format("{} in {} s, the last one {} s ago", counted(known.attempts, "attempt"),
+                            in_seconds(now - known.first_at), in_seconds(now - last_at)),
+                kShowRules));
   }
   if (recent.size() > all.size()) {
-    all.push_back(warning(
-        fmt::format("{} more peers are refused by access rules", recent.size() - all.size()), "",
-        kShowRules));
+    const std::size_t more = recent.size() - all.size();
+    all.push_back(warning(fmt::format("{} {} refused by access rules", counted(more, "more peer"),
+                                      agreeing(more, "is", "are")),
+                          "", kShowRules));
   }
   return all;
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "node/watch/standing_warnings.hpp"
 
@@ -45,8 +46,8 @@ std::string silence_causes(const SilentPeer& peer, const std::string& gateways) 
 Json silence_warning(const SilentPeer& peer, const std::vector<RouteReport>& routes,
                      const std::vector<lnet::NetReport>& nets) {
   const std::string what =
-      fmt::format("{} does not answer: {} request{} without an answer in the last minute",
-                  text_of(peer.nid), peer.requests, peer.requests == 1 ? "" : "s");
+      fmt::format("{} does not answer: {} without an answer in the last minute", text_of(peer.nid),
+                  counted(peer.requests, "request"));
   std::vector<Nid> up;
   std::vector<Nid> all;
   for (const RouteReport& route : routes) {

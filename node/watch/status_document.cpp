@@ -198,12 +198,11 @@ Verdict judge(const StatusFacts& facts) {
     add_problem(verdict, counted(facts.unreachable, "peer") + " cannot be reached");
   }
   if (const std::size_t silent = facts.silent.size(); silent > 0) {
-    add_problem(verdict,
-                fmt::format("{} peer{} not answer", silent, silent == 1 ? " does" : "s do"));
+    add_problem(verdict, fmt::format("{} {} not answer", counted(silent, "peer"),
+                                     agreeing(silent, "does", "do")));
   }
   if (facts.refused > 0) {
-    add_problem(verdict, fmt::format("access rules refuse {} peer{}", facts.refused,
-                                     facts.refused == 1 ? "" : "s"));
+    add_problem(verdict, "access rules refuse " + counted(facts.refused, "peer"));
   }
   if (facts.starving > 0) add_problem(verdict, "messages wait for scarce resources");
   std::uint64_t dropped = 0;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/counted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::runtime {
@@ -69,8 +70,7 @@ std::string obstacle_of(const lnet::PathReport& report, const lnet::PathStep& wa
 }
 
 std::string requests_text(std::uint64_t unanswered) {
-  return fmt::format("{} request{} without an answer in the last minute", unanswered,
-                     unanswered == 1 ? "" : "s");
+  return counted(unanswered, "request") + " without an answer in the last minute";
 }
 
 // The silence of a peer beyond a gateway; "" if none is known.

@@ -176,7 +176,7 @@ def case_a_network_whose_only_server_died_leads_to_that_server(site):
         assert "no node of its network has pinged this router" in said[f"{far_side} is down"]["why"], said
         assert "connects to port 988 are refused" in said[f"{far} cannot be reached"]["why"], said
         eventually("the route of the client is down", lambda: "1 of 1 route down" in verdict(client), 60)
-        (warning,) = [each for each in client.json("status")["status"]["warnings"] if each["what"] == "1 of 1 routes is down"]
+        (warning,) = [each for each in client.json("status")["status"]["warnings"] if each["what"] == "1 of 1 route is down"]
         assert warning["why"].endswith("the gateway answers, and its NI on the remote network is down"), warning
         assert warning["fix"] == f"lnetctl route show -v 1; on {gateway}: lnetctl status", warning
         failed = client.lnetctl("ping", "--timeout", "1", far)
