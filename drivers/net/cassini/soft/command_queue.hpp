@@ -68,6 +68,7 @@ class CommandQueue {
   StickyState sticky;
   std::uint16_t vni = 0;  // of the profile of the present lcid
   std::uint8_t traffic_class = 0;
+  bool is_hrp = false;  // the profile's type
   bool profile_known = false;
   unsigned outstanding = 0;  // operations begun but not ended
   bool fenced = false;       // waits for the end of all operations

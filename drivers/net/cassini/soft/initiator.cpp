@@ -48,6 +48,7 @@ Initiator::Result Initiator::dma(CommandQueue& queue, const CommandView& command
                           ? Operation::kGet
                           : Operation::kPut;
   message.restricted = Full::Restricted::get(at) != 0;
+  message.flush = Full::Flush::get(at) != 0;
   if (!whole && !message.restricted) return {Done::kBad, ReturnCode::kCmdInvalidArg};
   if (Full::Reduction::get(at) != 0) return {Done::kBad, ReturnCode::kIllegalOp};
   message.rendezvous = opcode == DmaOpcode::kRendezvousPut;
@@ -107,6 +108,7 @@ Initiator::Result Initiator::immediate(CommandQueue& queue, const CommandView& c
   const unsigned header = put ? 16 : 32;
   Message message;
   message.restricted = restricted;
+  message.flush = State::Flush::get(state) != 0;
   message.initiator = static_cast<std::uint32_t>(State::Initiator::get(state));
   read_destination<layout::IdcPut>(at, State::IndexExt::get(state), message);
   message.length = static_cast<std::uint32_t>(layout::IdcPut::Length::get(at)) - header;
@@ -138,6 +140,7 @@ Initiator::Result Initiator::start(CommandQueue& queue, const Message& prepared,
   completion.queue = static_cast<std::uint16_t>(queue.setup.index);
   completion.queue_generation = queue.setup.generation;
   tables_.stats.add(sent_as(message.operation));
+  if (queue.is_hrp) tables_.stats.add(NicStats::Id::kHrpSent);
   tables_.stats.add(NicStats::Id::kBytesSent, message.length);
   ++queue.outstanding;
   transport_->start(tables_.address, message, local, completion);
@@ -155,6 +158,7 @@ Initiator::Result Initiator::control(CommandQueue& queue, const CommandView& com
     return {Done::kBad, ReturnCode::kCmdInvalidArg};
   queue.vni = group->profiles[lcid].vni;
   queue.traffic_class = group->profiles[lcid].traffic_class;
+  queue.is_hrp = group->profiles[lcid].type == kTrafficTypeHrp;
   return {};
 }
 

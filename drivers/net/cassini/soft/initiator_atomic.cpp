@@ -53,6 +53,7 @@ Initiator::Result Initiator::atomic_dma(CommandQueue& queue, const CommandView& 
   Message message;
   message.operation = operation_of(command);
   message.restricted = Dma::Restricted::get(at) != 0;
+  message.flush = Dma::Flush::get(at) != 0;
   read_destination<Dma>(at, Dma::IndexExt::get(at), message);
   message.remote_offset = Dma::RemoteOffset::get(at);
   message.initiator = static_cast<std::uint32_t>(Dma::Initiator::get(at));
@@ -92,6 +93,7 @@ Initiator::Result Initiator::atomic_immediate(CommandQueue& queue, const Command
   Message message;
   message.operation = operation_of(command);
   message.restricted = State::Restricted::get(state) != 0;
+  message.flush = State::Flush::get(state) != 0;
   message.initiator = static_cast<std::uint32_t>(State::Initiator::get(state));
   read_destination<Large>(at, State::IndexExt::get(state), message);
   message.remote_offset = Large::RemoteOffset::get(at);

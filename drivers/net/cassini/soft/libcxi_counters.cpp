@@ -43,7 +43,11 @@ constexpr auto kCounted = std::to_array<Counted>({
     {800, Count::kEvents},           // EE_EVENTS_ENQUEUED_CNTR_0
     {812, Count::kEventsDropped},    // EE_EVENTS_DROPPED_ORDINARY_CNTR_0
     {992, Count::kDelivered},        // LPE_SUCCESS_CNTR
+    {1047, Count::kRestricted},      // LPE_PLEC_HITS: no list is searched for them
     {1128, Count::kTruncated},       // LPE_NUM_TRUNCATED_0
+    {1178, Count::kRestricted},      // IXE_RX_PTL_RESTRICTED_PKT
+    {1305, Count::kFlushes},         // IXE_DMAWR_FLUSH_REQS
+    {1582, Count::kHrpSent},         // HNI_HRP_ACK
 });
 
 bool is_known(unsigned number) {

@@ -28,6 +28,7 @@ constexpr bool fetches(Operation operation) {
 struct Message {
   Operation operation = Operation::kPut;
   bool restricted = false;
+  bool flush = false;  // the answer says that the bytes are visible at the target, as always here
   std::uint8_t traffic_class = 0;
   std::uint8_t index = 0;  // portal index within the PID
   std::uint16_t vni = 0;
@@ -95,7 +96,8 @@ struct Delivery {
   bool comm_disable = false;
   bool ct_comm = false, ct_bytes = false;
   bool long_event = false;
-  bool cut = false;  // its entry was invalidated: access no memory
+  bool cut = false;               // its entry was invalidated: access no memory
+  std::uint8_t header_bytes = 0;  // before the payload: see request_header.hpp
   std::uint64_t start = 0;
 };
 

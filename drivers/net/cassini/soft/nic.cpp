@@ -70,6 +70,8 @@ unsigned Nic::run(CommandQueue& queue, bool& waits) {
 
 Initiator::Done Nic::run_one(CommandQueue& queue, const CommandView& command) {
   Initiator::Result result;
+  // A doorbell that was rung before the queue's: stores of a process to its NIC arrive in order.
+  if (command.type == CommandType::kCt && !doorbells_.empty()) poll_doorbells();
   if (queue.setup.transmit) {
     result = initiator_.execute(queue, command);
   } else {

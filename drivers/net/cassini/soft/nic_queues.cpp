@@ -140,6 +140,7 @@ Made<unsigned> Nic::make_command_queue(unsigned group, const QueueRequest& reque
     ++profile.queues;
     queue->vni = profile.vni;
     queue->traffic_class = profile.traffic_class;
+    queue->is_hrp = profile.type == kTrafficTypeHrp;
     queue->profile_known = true;
   }
   if (request.triggered) initiator_.make_room_for_triggered();

@@ -56,6 +56,7 @@ PacketHeader encode(const Packet& packet) {
   Bits::Initiator::set(at, message.initiator);
   Bits::RequestLength::set(at, message.length);
   Bits::Rendezvous::set(at, message.rendezvous ? 1 : 0);
+  Bits::Flush::set(at, message.flush ? 1 : 0);
   Bits::RendezvousId::set(at, message.rendezvous_id);
   Bits::MLength::set(at, is_request(packet.type) ? message.eager_length : packet.mlength);
   Bits::Expected::set(at, packet.expected);
@@ -100,6 +101,7 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   const auto mlength = static_cast<std::uint32_t>(Bits::MLength::get(at));
   (is_request(packet.type) ? message.eager_length : packet.mlength) = mlength;
   message.rendezvous = Bits::Rendezvous::get(at) != 0;
+  message.flush = Bits::Flush::get(at) != 0;
   message.rendezvous_id = static_cast<std::uint8_t>(Bits::RendezvousId::get(at));
   message.operation = kOperations.at(opcode - 1);
   message.restricted = Bits::Restricted::get(at) != 0;

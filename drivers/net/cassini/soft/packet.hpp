@@ -21,6 +21,7 @@ namespace plnet::cassini::soft {
   X(Eom, "eom", 6, 1, 1)                            \
   X(Restricted, "restricted", 6, 2, 1)              \
   X(Rendezvous, "rendezvous", 6, 3, 1)              \
+  X(Flush, "flush", 6, 4, 1)                        \
   X(Try, "try", 7, 0, 8)                            \
   X(SourceNid, "source_nid", 8, 0, 20)              \
   X(EndpointDefined, "endpoint_defined", 12, 0, 12) \

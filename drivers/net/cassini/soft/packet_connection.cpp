@@ -135,9 +135,12 @@ bool PacketPort::ready(NicAddress /*from*/) {
   return !free_messages_.empty();
 }
 
-// Restricted messages are unordered: any of some connections of their own may carry them.
+// Restricted messages are unordered: any of some connections of their own may carry them. NICs that
+// are not strict keep their order nevertheless, which programs have come to rely on (libfabric's
+// tests of collective operations).
 std::uint16_t PacketPort::connection_for(const Message& message) {
-  const unsigned lane = message.restricted ? 1 + static_cast<unsigned>(random_.below(kLanes)) : 0;
+  const unsigned lanes = nic_.tables().strict ? kLanes : 1;
+  const unsigned lane = message.restricted ? 1 + static_cast<unsigned>(random_.below(lanes)) : 0;
   const std::uint64_t key = key_of(message, lane);
   if (const std::uint16_t known = by_destination_.find(key); known != kNone) return known;
   if (free_connections_.empty()) return kNone;

@@ -29,6 +29,7 @@ struct Share {
 };
 
 inline constexpr unsigned kTrafficClasses = 4;
+inline constexpr unsigned kTrafficTypeHrp = 1;  // cxi-abi.h: CXI_TC_TYPE_HRP
 inline constexpr unsigned kAllTrafficClasses = (1U << kTrafficClasses) - 1;
 
 // Credentials of the process that calls: effective user and group, network namespace.

@@ -17,11 +17,14 @@ namespace plnet::cassini::soft {
   X(kPutsSent, "puts_sent", "messages", kCount, "PUT operations begun")                            \
   X(kGetsSent, "gets_sent", "messages", kCount, "GET operations begun")                            \
   X(kAtomicsSent, "atomics_sent", "messages", kCount, "atomic operations begun")                   \
+  X(kHrpSent, "hrp_sent", "messages", kCount, "of them of the traffic class type HRP")             \
   X(kBytesSent, "bytes_sent", "bytes", kCount, "asked for by operations begun")                    \
   X(kCompleted, "completed", "messages", kCount, "operations whose target answered OK")            \
   X(kFailed, "failed", "messages", kCount, "operations that ended with another code")              \
   X(kDelivered, "delivered", "messages", kCount, "operations that matched here")                   \
   X(kBytesDelivered, "bytes_delivered", "bytes", kCount, "moved to or from memory here")           \
+  X(kRestricted, "restricted", "messages", kCount, "restricted operations that matched here")      \
+  X(kFlushes, "flushes", "messages", kCount, "answered when their bytes are visible, if asked to") \
   X(kTruncated, "truncated", "messages", kCount, "delivered in part for lack of room")             \
   X(kNoMatch, "no_match", "messages", kCount, "no list entry matched")                             \
   X(kRefused, "refused", "messages", kCount, "refused before any list was searched")               \

@@ -82,6 +82,35 @@ TEST_F(SoftTriggered, CountsAtTheThreshold) {
   EXPECT_EQ(success(second), 102U) << "it had been reached";
 }
 
+// As libfabric makes a counter: it resets it by a doorbell and then gives it a value. Both stores
+// arrive after the NIC has looked at its doorbells: another queue's PUTs make them in the same
+// step.
+TEST_F(SoftTriggered, DoorbellIsSeenBeforeALaterCommand) {
+  CountingDoorbell& doorbell = *a.nic.counter_doorbell(first);
+  const auto write_to = [this](void* word, unsigned bits) {
+    const unsigned mapping = b.nic.map(b.group, word, 8, false, true).value();
+    b.append(b.arena.data(), 8, bits, bits, [&](std::byte* at) {
+      layout::Target::Start::set(at, b.nic.mapping(mapping).iova);
+      layout::Target::Lac::set(at, b.nic.mapping(mapping).lac);
+    });
+  };
+  write_to(&doorbell.reset_success.value, 1);
+  write_to(a.nic.command_queue(queue)->launch_page(), 2);
+  Slots slot;
+  head(slot.data(), CommandType::kCt, 1, static_cast<unsigned>(CtOpcode::kSet));
+  Ct::Ct::set(slot.data(), first);
+  Ct::CtSuccess::set(slot.data(), 2);
+  Ct::SetCtSuccess::set(slot.data(), 1);
+  commands.push_here(slot.data(), 64);
+  const std::uint64_t rung[2]{0, commands.position() / 2};
+  std::memcpy(a.arena.data(), rung, sizeof rung);
+  a.put(b, a.arena.data(), 8, 1);
+  a.put(b, a.arena.data() + 8, 8, 2);
+  fabric.step(1);
+  fabric.step(2);
+  EXPECT_EQ(success(first), 2U);
+}
+
 TEST_F(SoftTriggered, EventAndWriteBack) {
   push(CtOpcode::kTriggeredEvent, [&](std::byte* at) {
     Ct::TrigCt::set(at, first);
