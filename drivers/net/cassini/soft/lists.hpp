@@ -38,6 +38,7 @@ struct Entry {
   std::uint8_t rendezvous_id = 0;
   std::uint16_t vni = 0;
   std::uint32_t rlength = 0;
+  std::uint32_t source = 0;  // address of its NIC
   std::uint64_t header_data = 0;
   std::uint64_t remote_offset = 0;
 };

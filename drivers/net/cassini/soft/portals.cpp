@@ -3,8 +3,10 @@
 #include "drivers/net/cassini/soft/portals.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "drivers/net/cassini/soft/layout_event.hpp"
+#include "drivers/net/cassini/soft/request_header.hpp"
 
 namespace plnet::cassini::soft {
 namespace {
@@ -38,6 +40,26 @@ Room room(const Entry& entry, const Message& message, bool clear_remote_offset) 
   return {offset, offset < entry.length ? entry.length - offset : 0};
 }
 
+void through(const Entry& entry, Delivery& delivery) {
+  delivery.group = entry.group;
+  delivery.lac = entry.lac;
+  delivery.buffer_id = entry.buffer_id;
+  delivery.ct = entry.ct;
+  delivery.success_disable = entry.success_disable;
+  delivery.comm_disable = entry.comm_disable;
+  delivery.ct_bytes = entry.event_ct_bytes;
+  delivery.ct_comm = entry.event_ct_comm;
+}
+
+// Bytes that a message takes in an entry of that list.
+std::uint64_t bytes_in(ListKind list, const Message& message) {
+  switch (list) {
+    case ListKind::kPriority: return message.length;
+    case ListKind::kRequest: return kRequestHeaderBytes + eager_bytes(message);
+    default: return eager_bytes(message);
+  }
+}
+
 }  // namespace
 
 ReturnCode Portals::find_portal(const Message& message, unsigned& number) {
@@ -58,7 +80,7 @@ ReturnCode Portals::find_portal(const Message& message, unsigned& number) {
 
 Portals::Found Portals::walk(PortalTable& portal, ListKind list, const Message& message) {
   std::uint32_t next = kNoEntry;
-  const std::uint32_t bytes = list == ListKind::kPriority ? message.length : eager_bytes(message);
+  const std::uint64_t bytes = bytes_in(list, message);
   for (std::uint32_t at = portal.list(list).head; at != kNoEntry; at = next) {
     const Entry& entry = tables_.pool[at];
     next = entry.next;
@@ -133,6 +155,8 @@ Delivery Portals::begin(const Message& message) {
       } else if (found.code != ReturnCode::kOk) {
         code = found.code;
       } else {
+        if (message.restricted) tables_.stats.add(NicStats::Id::kRestricted);
+        if (message.flush) tables_.stats.add(NicStats::Id::kFlushes);
         place(portal, number, found, message, delivery);
         code = delivery.outcome.code;
       }
@@ -149,7 +173,16 @@ Delivery Portals::begin(const Message& message) {
 void Portals::place(PortalTable& portal, unsigned number, const Found& found,
                     const Message& message, Delivery& delivery) {
   Entry& entry = tables_.pool[found.entry];
-  const Room space = room(entry, message, portal.clear_remote_offset);
+  Room space = room(entry, message, portal.clear_remote_offset);
+  const bool is_request = found.list == ListKind::kRequest && message.operation == Operation::kPut;
+  if (is_request) {
+    if (space.bytes < kRequestHeaderBytes) {
+      delivery.outcome.code = refuse(number, StateChangeReason::kRequestFull);
+      return;
+    }
+    delivery.header_bytes = kRequestHeaderBytes;
+    space.bytes -= kRequestHeaderBytes;
+  }
   delivery.outcome.list = found.list;
   const auto fitting = [&space](std::uint32_t bytes) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, space.bytes));
@@ -157,21 +190,16 @@ void Portals::place(PortalTable& portal, unsigned number, const Found& found,
   delivery.outcome.mlength = fitting(eager_bytes(message));
   delivery.portal = static_cast<std::uint16_t>(number);
   delivery.portal_generation = portal.generation;
-  delivery.group = entry.group;
-  delivery.lac = entry.lac;
-  delivery.buffer_id = entry.buffer_id;
-  delivery.ct = entry.ct;
+  through(entry, delivery);
   delivery.start = entry.start + space.offset;
-  delivery.success_disable = entry.success_disable;
-  delivery.comm_disable = entry.comm_disable;
-  delivery.ct_bytes = entry.event_ct_bytes;
-  delivery.ct_comm = entry.event_ct_comm;
   delivery.long_event = found.list != ListKind::kPriority || entry.manage_local;
 
-  if (is_atomic(message.operation) && delivery.outcome.mlength < message.length) {
-    delivery.outcome.code = ReturnCode::kAtomicLength;
-    return;
-  }
+  const bool is_short = delivery.outcome.mlength < eager_bytes(message);
+  if (is_atomic(message.operation) && is_short)
+    return fail(portal, message, ReturnCode::kAtomicLength, delivery);
+  // The initiator gave the offset into an entry that stays: an access beyond its end is an error.
+  if (!tables_.strict && is_short && !entry.manage_local && !entry.use_once)
+    return fail(portal, message, ReturnCode::kNoSpace, delivery);
   const Translated there = memory(delivery, message.operation, 0, delivery.outcome.mlength);
   if (there.code != ReturnCode::kOk) {
     tables_.stats.add(NicStats::Id::kTranslationFaults);
@@ -180,19 +208,25 @@ void Portals::place(PortalTable& portal, unsigned number, const Found& found,
   }
   if (found.list != ListKind::kPriority && portal.state != PortalState::kSoftwareManaged &&
       !entry.unexpected_header_disable && !add_header(portal, message, delivery)) {
-    if (portal.hybrid) {
-      software_managed(number, StateChangeReason::kSmUnexpectedFail, true);
-      delivery.outcome.code = ReturnCode::kPtDisabled;
+    without_header(portal, number, message, delivery);
+    return;
+  }
+  if (is_request) {
+    const Translated header =
+        tables_.group(entry.group)
+            ->space.translate(entry.lac, delivery.start, kRequestHeaderBytes, Access::kWrite);
+    if (header.code != ReturnCode::kOk) {
+      tables_.stats.add(NicStats::Id::kTranslationFaults);
+      delivery.outcome.code = header.code;
       return;
     }
-    delivery.outcome.code = portal.flow_control ? refuse(number, StateChangeReason::kUnexpectedFail)
-                                                : ReturnCode::kNoSpace;
-    return;
+    std::memcpy(header.memory, request_header(message).data(), kRequestHeaderBytes);
   }
   // The rest of a rendezvous follows in the same entry, unless it is an overflow entry.
   if (entry.manage_local)
-    entry.local_offset +=
-        found.list == ListKind::kPriority ? fitting(message.length) : delivery.outcome.mlength;
+    entry.local_offset += found.list == ListKind::kPriority
+                              ? fitting(message.length)
+                              : delivery.header_bytes + delivery.outcome.mlength;
   const bool used_up = entry.manage_local && entry.length - entry.local_offset < entry.min_free;
   if (entry.use_once || used_up) {
     delivery.auto_unlinked = true;
@@ -203,6 +237,39 @@ void Portals::place(PortalTable& portal, unsigned number, const Found& found,
   tables_.stats.add(NicStats::Id::kBytesDelivered, delivery.outcome.mlength);
   if (delivery.outcome.mlength < eager_bytes(message)) tables_.stats.add(NicStats::Id::kTruncated);
   if (portal.event_match) target_event(message, delivery, EventType::kMatch);
+}
+
+// The message has matched, and both ends hear that it was not executed. A strict NIC tells the
+// initiator alone.
+void Portals::fail(const PortalTable& portal, const Message& message, ReturnCode code,
+                   Delivery& delivery) {
+  delivery.outcome.mlength = 0;
+  if (!tables_.strict) {
+    if (portal.event_match) target_event(message, delivery, EventType::kMatch);
+    if (delivery.ct_comm) tables_.count(delivery.ct, false, 1);
+  }
+  delivery.outcome.code = code;
+  if (!tables_.strict && !delivery.comm_disable)
+    target_event(message, delivery, event_of(message.operation));
+}
+
+// There is no entry for the header of an unexpected message. A portal that may go over to software
+// does so, and its request list takes the message.
+void Portals::without_header(PortalTable& portal, unsigned number, const Message& message,
+                             Delivery& delivery) {
+  delivery = {};
+  if (!portal.hybrid) {
+    delivery.outcome.code = portal.flow_control ? refuse(number, StateChangeReason::kUnexpectedFail)
+                                                : ReturnCode::kNoSpace;
+    return;
+  }
+  software_managed(number, StateChangeReason::kSmUnexpectedFail, true);
+  const Found found = walk(portal, ListKind::kRequest, message);
+  if (found.entry == kNoEntry || found.code != ReturnCode::kOk) {
+    delivery.outcome.code = refuse(number, StateChangeReason::kRequestFull);
+    return;
+  }
+  place(portal, number, found, message, delivery);
 }
 
 bool Portals::add_header(PortalTable& portal, const Message& message, const Delivery& delivery) {
@@ -217,6 +284,7 @@ bool Portals::add_header(PortalTable& portal, const Message& message, const Deli
   header.remote_offset = message.remote_offset;
   header.header_data = message.header_data;
   header.vni = message.vni;
+  header.source = message.source;
   header.buffer_id = delivery.buffer_id;
   header.rendezvous = message.rendezvous;
   header.rendezvous_id = message.rendezvous_id;
@@ -228,6 +296,7 @@ bool Portals::add_header(PortalTable& portal, const Message& message, const Deli
 Translated Portals::memory(const Delivery& delivery, Operation operation, std::uint64_t offset,
                            std::uint64_t length) const {
   if (delivery.cut || length == 0) return {};
+  offset += delivery.header_bytes;
   const Group* const group = tables_.group(delivery.group);
   if (group == nullptr) return {nullptr, ReturnCode::kInvalidAc};
   const Access access = stores(operation) ? Access::kWrite : Access::kRead;
@@ -257,6 +326,7 @@ void Portals::finish(const Message& message, Delivery& delivery) {
                       .from = message.remote_offset + delivery.outcome.mlength,
                       .to = delivery.start + delivery.outcome.mlength,
                       .initiator = message.initiator,
+                      .source = message.source,
                       .mlength = delivery.outcome.mlength,
                       .rlength = message.length,
                       .buffer_id = delivery.buffer_id,
@@ -294,7 +364,7 @@ void Portals::target_event(const Message& message, const Delivery& delivery, Eve
   }
   Long::TimestampNs::set(base, tables_.now_ns % 1000000000);
   Long::TimestampSecLow::set(base, tables_.now_ns / 1000000000);
-  Long::MLength::set(base, outcome.mlength);
+  Long::MLength::set(base, delivery.header_bytes + outcome.mlength);
   Long::RLength::set(base, message.length);
   Long::RemoteOffset::set(base, message.remote_offset);
   Long::Rendezvous::set(base, message.rendezvous ? 1 : 0);
@@ -305,7 +375,8 @@ void Portals::target_event(const Message& message, const Delivery& delivery, Eve
 }
 
 // Hardware names itself as the reader (get_issued); this NIC leaves the GET to the process:
-// the driver can switch the engine off on hardware, too. The initiator is an address here.
+// the driver can switch the engine off on hardware, too. The initiator is an address here: its NIC
+// is that of the message, since an initiator may name a rank.
 void Portals::rendezvous_event(const PortalTable& portal, unsigned number,
                                const Rendezvous& rendezvous) {
   EventQueue* const eq = tables_.eq(portal.eq);
@@ -316,8 +387,8 @@ void Portals::rendezvous_event(const PortalTable& portal, unsigned number,
   std::byte* base = event.data();
   using Long = layout::TargetLong;
   Long::HeaderData::set(base, rendezvous.header_data);
-  Long::Initiator::set(base, endpoint_defined(pid, kPidGranule - 1) |
-                                 (rendezvous.initiator & kNicAddressAny) << kNidShift);
+  Long::Initiator::set(base,
+                       endpoint_defined(pid, kPidGranule - 1) | rendezvous.source << kNidShift);
   Long::PtlteIndex::set(base, number);
   Long::EventKind::set(base, static_cast<std::uint64_t>(EventType::kRendezvous));
   Long::Rendezvous::set(base, 1);

@@ -34,12 +34,15 @@ class Portals {
            (buffer_id == kEveryBuffer ||
             (delivery.buffer_id == buffer_id && delivery.outcome.list == list));
   }
-  // Visits the messages that matched no entry of the priority list, the oldest first.
+  // Visits the messages that matched no entry of the priority list, the oldest first: the address
+  // of the bytes, or at the initiator that of a rendezvous (the driver's ULE: start_or_offset).
   template <class Tell>
   void for_each_header(unsigned portal, Tell tell) {
     const EntryList& headers = tables_.portals[portal].list(ListKind::kUnexpected);
-    for (std::uint32_t at = headers.head; at != kNoEntry; at = tables_.pool[at].next)
-      tell(tables_.pool[at].start);
+    for (std::uint32_t at = headers.head; at != kNoEntry; at = tables_.pool[at].next) {
+      const Entry& header = tables_.pool[at];
+      tell(header.rendezvous ? header.remote_offset : header.start);
+    }
   }
   void software_managed(unsigned portal, StateChangeReason reason, bool nic_auto);
 
@@ -57,19 +60,22 @@ class Portals {
   [[nodiscard]] ReturnCode check_append(const std::byte* command, unsigned group) const;
   void link_event(const std::byte* command, ReturnCode code);
   enum class Taken : std::uint8_t { kNothing, kSome, kEntryUsed };
-  Taken take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all);
+  // A search leaves the rest of a rendezvous to the process: no event names an address for it.
+  enum class Taking : std::uint8_t { kByEntry, kBySearch };
+  Taken take_headers(PortalTable& portal, unsigned number, Entry& entry, Taking why);
   void header_event(EventType type, const PortalTable& portal, unsigned number, const Entry& header,
                     const Entry& entry, bool consumed);
   // The eager bytes of a rendezvous are there; the process fetches the rest.
   struct Rendezvous {
     std::uint64_t header_data = 0, match_bits = 0;
     std::uint64_t from = 0, to = 0;  // device addresses: of the initiator, of the target
-    std::uint32_t initiator = 0, mlength = 0, rlength = 0;
+    std::uint32_t initiator = 0, source = 0, mlength = 0, rlength = 0;
     std::uint16_t buffer_id = 0, vni = 0;
     std::uint8_t id = 0;
   };
   void rendezvous_event(const PortalTable& portal, unsigned number, const Rendezvous& rendezvous);
-  void state_change(unsigned number, StateChangeReason reason, bool nic_auto);
+  void state_change(unsigned number, StateChangeReason reason, bool nic_auto,
+                    ReturnCode code = ReturnCode::kOk);
   void drop_entry(PortalTable& portal, EntryList& list, std::uint32_t index);
 
   // portals.cpp
@@ -81,6 +87,9 @@ class Portals {
   void place(PortalTable& portal, unsigned number, const Found& found, const Message& message,
              Delivery& delivery);
   bool add_header(PortalTable& portal, const Message& message, const Delivery& delivery);
+  void fail(const PortalTable& portal, const Message& message, ReturnCode code, Delivery& delivery);
+  void without_header(PortalTable& portal, unsigned number, const Message& message,
+                      Delivery& delivery);
   void target_event(const Message& message, const Delivery& delivery, EventType type);
   void unlink_event(unsigned number, ListKind list, unsigned buffer_id, ReturnCode code,
                     bool automatic);

@@ -99,13 +99,16 @@ ReturnCode Portals::append(const std::byte* command, unsigned group) {
       tables_.freedom.link_failure > 0 && tables_.random.chance(tables_.freedom.link_failure);
   const std::uint32_t index = unlucky ? kNoEntry : tables_.take_entry(portal);
   if (index == kNoEntry) {
-    link_event(command, ReturnCode::kNoSpace);
+    const bool goes_over =
+        portal.hybrid && list == ListKind::kPriority && portal.state == PortalState::kEnabled;
+    link_event(command, goes_over ? ReturnCode::kPtlteSwManaged : ReturnCode::kNoSpace);
+    if (goes_over) software_managed(number, StateChangeReason::kSmAppendFail, true);
     return ReturnCode::kOk;
   }
   Entry& entry = tables_.pool[index];
   read_entry(command, group, tables_.min_free_shift, entry);
   if (list == ListKind::kPriority &&
-      take_headers(portal, number, entry, !entry.use_once) == Taken::kEntryUsed) {
+      take_headers(portal, number, entry, Taking::kByEntry) == Taken::kEntryUsed) {
     tables_.give_entry(portal, index);  // used before it was ever linked
     return ReturnCode::kOk;
   }
@@ -116,7 +119,9 @@ ReturnCode Portals::append(const std::byte* command, unsigned group) {
 }
 
 // Headers that waited for this entry; the first one only, or all that it has room for.
-Portals::Taken Portals::take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all) {
+Portals::Taken Portals::take_headers(PortalTable& portal, unsigned number, Entry& entry,
+                                     Taking why) {
+  const bool all = !entry.use_once;
   Taken taken = Taken::kNothing;
   EntryList& headers = portal.list(ListKind::kUnexpected);
   std::uint32_t next = kNoEntry;
@@ -135,13 +140,14 @@ Portals::Taken Portals::take_headers(PortalTable& portal, unsigned number, Entry
       tables_.count(entry.ct, true, entry.event_ct_bytes ? header.length : 1);
     if (!entry.comm_disable)
       header_event(EventType::kPutOverflow, portal, number, header, entry, used_up);
-    if (header.rendezvous && !entry.comm_disable && entry.length > 0)
+    if (header.rendezvous && !entry.comm_disable && why == Taking::kByEntry)
       rendezvous_event(portal, number,
                        {.header_data = header.header_data,
                         .match_bits = header.match_bits,
                         .from = header.remote_offset + header.length,
                         .to = entry.start + offset + header.length,
                         .initiator = header.match_id,
+                        .source = header.source,
                         .mlength = static_cast<std::uint32_t>(header.length),
                         .rlength = header.rlength,
                         .buffer_id = entry.buffer_id,
@@ -200,7 +206,7 @@ void Portals::search(const std::byte* command, bool remove) {
   EventQueue* const eq = tables_.eq(portal.eq);
   bool found = false;
   if (remove) {
-    found = take_headers(portal, number, wanted, !wanted.use_once) != Taken::kNothing;
+    found = take_headers(portal, number, wanted, Taking::kBySearch) != Taken::kNothing;
   } else {
     const EntryList& headers = portal.list(ListKind::kUnexpected);
     for (std::uint32_t at = headers.head; at != kNoEntry; at = tables_.pool[at].next) {
@@ -259,15 +265,18 @@ ReturnCode Portals::set_state(const std::byte* command, unsigned /*group*/) {
   // The process names the number of drops when it enables; after one more drop it must ask
   // again.
   const bool enables = wanted == PortalState::kEnabled || wanted == PortalState::kSoftwareManaged;
-  if (!enables || drops == kDropCountIgnored || drops == portal.dropped) {
+  const bool agrees = !enables || drops == kDropCountIgnored || drops == portal.dropped;
+  if (agrees) {
     portal.state = wanted;
     if (enables) portal.dropped = 0;
   }
-  state_change(number, StateChangeReason::kEqFull, false);
+  state_change(number, StateChangeReason::kEqFull, false,
+               agrees ? ReturnCode::kOk : ReturnCode::kNoMatch);
   return ReturnCode::kOk;
 }
 
-void Portals::state_change(unsigned number, StateChangeReason reason, bool nic_auto) {
+void Portals::state_change(unsigned number, StateChangeReason reason, bool nic_auto,
+                           ReturnCode code) {
   using State = layout::StateChange;
   const PortalTable& portal = tables_.portals[number];
   EventQueue* const eq = tables_.eq(portal.eq);
@@ -279,7 +288,7 @@ void Portals::state_change(unsigned number, StateChangeReason reason, bool nic_a
   State::NicAuto::set(base, nic_auto ? 1 : 0);
   State::PtlteIndex::set(base, number);
   State::EventKind::set(base, static_cast<std::uint64_t>(EventType::kStateChange));
-  State::Code::set(base, static_cast<std::uint64_t>(ReturnCode::kOk));
+  State::Code::set(base, static_cast<std::uint64_t>(code));
   tables_.write(*eq, event, 64);
 }
 

@@ -72,7 +72,9 @@ TEST_F(SoftMatch, DisabledPortalsCountDrops) {
   }
   EXPECT_EQ(b.nic.tables().portals[b.portal].dropped, 3U);
   b.set_state(PortalState::kEnabled, 2);
-  EXPECT_EQ(b.expect(EventType::kStateChange).get<layout::StateChange::PtlteState>(), 1U);
+  EXPECT_EQ(b.expect(EventType::kStateChange, ReturnCode::kNoMatch)
+                .get<layout::StateChange::PtlteState>(),
+            1U);
   b.set_state(PortalState::kEnabled, 3);
   EXPECT_EQ(b.expect(EventType::kStateChange).get<layout::StateChange::PtlteState>(), 2U);
 }
@@ -136,7 +138,7 @@ TEST_F(SoftMatch, SoftwareManagedTakesOnlyRequests) {
   b.set_state(PortalState::kSoftwareManaged);
   b.expect(EventType::kStateChange);
   a.put(b, a.arena.data(), 8, 1);
-  a.expect(EventType::kAck);
+  EXPECT_EQ(a.expect(EventType::kAck).get<Ack::MLength>(), 8U);
   EXPECT_EQ(b.expect(EventType::kPut).get<Long::PtlList>(), 2U);
   b.append(b.arena.data(), 4096, 22, 1);
   b.expect(EventType::kLink, ReturnCode::kPtlteSwManaged);
@@ -145,6 +147,98 @@ TEST_F(SoftMatch, SoftwareManagedTakesOnlyRequests) {
   a.put(b, a.arena.data(), 8, 1);
   ack(ReturnCode::kPtDisabled);
   EXPECT_EQ(b.expect(EventType::kStateChange).get<layout::StateChange::Reason>(), 3U);
+}
+
+void into_requests(std::byte* at) {
+  Le::PtlList::set(at, 2);
+  Le::ManageLocal::set(at, 1);
+  Le::NoTruncate::set(at, 1);
+  Le::UseOnce::set(at, 0);
+  Le::IgnoreBits::set(at, ~std::uint64_t{0});
+}
+
+std::uint64_t big_endian(const std::byte* at, unsigned bytes) {
+  std::uint64_t value = 0;
+  for (unsigned i = 0; i < bytes; ++i)
+    value = value << 8U | std::to_integer<std::uint64_t>(at[i]);
+  return value;
+}
+
+// Offsets of cassini_user_defs.h: c_port_fab_hdr, c_port_unrestricted_hdr.
+TEST_F(SoftMatch, RequestsComeWithTheirPacketHeader) {
+  constexpr std::uint64_t kHeader = 63;
+  b.append(b.arena.data(), 4096, 20, 0, into_requests);
+  b.set_state(PortalState::kSoftwareManaged);
+  b.expect(EventType::kStateChange);
+  a.dma(DmaOpcode::kPut, b, a.arena.data(), 100, 0x1122334455667788, 1, [](std::byte* at) {
+    layout::FullDma::RemoteOffset::set(at, 0xaabbccddeeff11);
+    layout::FullDma::HeaderData::set(at, 0x0102030405060708);
+  });
+  EXPECT_EQ(a.expect(EventType::kAck).get<Ack::MLength>(), 100U);
+  const Event put = b.expect(EventType::kPut);
+  EXPECT_EQ(put.get<Long::MLength>(), kHeader + 100);
+  EXPECT_EQ(put.get<Long::RLength>(), 100U);
+  EXPECT_EQ(put.get<Long::Start>(), b.iova(b.arena.data()));
+  const std::byte* const at = b.arena.data();
+  EXPECT_EQ(big_endian(at, 1), 0x45U) << "version 4, five words";
+  EXPECT_EQ(big_endian(at + 2, 2), kHeader + 100);
+  EXPECT_EQ(big_endian(at + 4, 2), rigs::kVni);
+  EXPECT_EQ(big_endian(at + 12, 4) >> 12U, 1U);
+  EXPECT_EQ(big_endian(at + 16, 4), 2U << 12U | 9U);
+  const std::byte* const inner = at + 20;
+  EXPECT_EQ(big_endian(inner, 1), 0x81U) << "a request, unrestricted, PUT";
+  EXPECT_EQ(big_endian(inner + 2, 7), 0xaabbccddeeff11U);
+  EXPECT_EQ(big_endian(inner + 16, 4), 100U);
+  EXPECT_EQ(big_endian(inner + 20, 4), a.id());
+  EXPECT_EQ(big_endian(inner + 24, 8), 0x1122334455667788U);
+  EXPECT_EQ(big_endian(inner + 32, 8), 0x0102030405060708U);
+  EXPECT_EQ(std::memcmp(at + kHeader, a.arena.data(), 100), 0);
+  a.put(b, a.arena.data(), 8, 1);
+  a.expect(EventType::kAck);
+  EXPECT_EQ(b.expect(EventType::kPut).get<Long::Start>(), b.iova(at + kHeader + 100))
+      << "one after the other";
+}
+
+TEST_F(SoftMatch, RequestsThatDoNotFitAreFlowControlled) {
+  b.append(b.arena.data(), 100, 20, 0, into_requests);
+  b.set_state(PortalState::kSoftwareManaged);
+  b.expect(EventType::kStateChange);
+  a.put(b, a.arena.data(), 38, 1);
+  ack(ReturnCode::kPtDisabled);
+  EXPECT_EQ(b.expect(EventType::kStateChange).get<layout::StateChange::Reason>(), 3U);
+}
+
+// The message that found no entry for its header, and what the process appends then.
+TEST_F(SoftMatch, HybridPortalsGoOnWithRequests) {
+  with({.address = 3,
+        .pid = 9,
+        .portal = {.matching = true, .flow_control = true, .hybrid = true},
+        .limits = {.list_entries = 2}});
+  other->append(other->arena.data(), 4096, 20, 0, [](std::byte* at) {
+    into_requests(at);
+    Le::PtlList::set(at, 1);
+  });
+  other->append(other->arena.data() + 4096, 4096, 21, 0, into_requests);
+  a.put(*other, a.arena.data(), 8, 1);
+  ack(ReturnCode::kOk, 8);
+  EXPECT_EQ(other->expect(EventType::kStateChange).get<layout::StateChange::PtlteState>(), 3U);
+  EXPECT_EQ(other->expect(EventType::kPut).get<Long::BufferId>(), 21U);
+  other->append(other->arena.data(), 64, 22, 1);
+  other->expect(EventType::kLink, ReturnCode::kPtlteSwManaged);
+}
+
+TEST_F(SoftMatch, HybridPortalsGoOverIfAnAppendFails) {
+  with({.address = 3,
+        .pid = 9,
+        .portal = {.matching = true, .flow_control = true, .hybrid = true},
+        .limits = {.list_entries = 1}});
+  other->append(other->arena.data(), 4096, 20, 0, into_requests);
+  other->append(other->arena.data(), 64, 21, 1);
+  EXPECT_EQ(other->expect(EventType::kLink, ReturnCode::kPtlteSwManaged).get<Long::BufferId>(),
+            21U);
+  const Event change = other->expect(EventType::kStateChange);
+  EXPECT_EQ(change.get<layout::StateChange::PtlteState>(), 3U);
+  EXPECT_EQ(change.get<layout::StateChange::Reason>(), 5U);
 }
 
 TEST_F(SoftMatch, HybridPortalsGoOverToSoftware) {

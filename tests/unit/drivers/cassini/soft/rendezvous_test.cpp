@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rendezvous: some bytes come at once, the target's process fetches the others.
 #include <cstring>
+#include <vector>
 
 #include "tests/unit/drivers/cassini/soft/lenient_rig.hpp"
 
@@ -87,6 +88,54 @@ TEST_P(SoftRendezvous, Unexpected) {
   EXPECT_EQ(found.get<Long::Rendezvous>(), 1U);
   EXPECT_EQ(found.get<Long::Start>(), b.iova(b.arena.data() + 65536));
   expect_rendezvous(b.arena.data(), 4);
+}
+
+// The process that searches for headers fetches the rest itself: it asks for the address.
+TEST_P(SoftRendezvous, FoundBySearch) {
+  b.append(b.arena.data() + 65536, 8192, 2, 7,
+           [](std::byte* at) { Le::PtlList::set(at, static_cast<unsigned>(ListKind::kOverflow)); });
+  send();
+  (void)b.expect(EventType::kPut);
+  std::vector<std::uint64_t> told;
+  b.nic.portals().for_each_header(b.portal, [&](std::uint64_t one) { told.push_back(one); });
+  EXPECT_EQ(told, std::vector{a.iova(a.arena.data())}) << "where the GET reads, not the buffer";
+  rigs::Slots slot;
+  rigs::head(slot.data(), 1, CqOpcode::kSearchAndDelete);
+  Le::PtlteIndex::set(slot.data(), b.portal);
+  Le::BufferId::set(slot.data(), 30);
+  Le::Length::set(slot.data(), UINT32_MAX);
+  Le::MatchId::set(slot.data(), UINT32_MAX);
+  Le::IgnoreBits::set(slot.data(), ~std::uint64_t{0});
+  b.target.push(slot.data(), 1);
+  b.target.ring();
+  EXPECT_EQ(b.expect(EventType::kPutOverflow).get<Long::Rendezvous>(), 1U);
+  b.expect(EventType::kSearch, ReturnCode::kNoMatch);
+  b.expect_silence();
+}
+
+// A receive of no bytes ends by the same events as any other.
+TEST_P(SoftRendezvous, UnexpectedIntoNothing) {
+  b.append(b.arena.data() + 65536, 8192, 2, 7,
+           [](std::byte* at) { Le::PtlList::set(at, static_cast<unsigned>(ListKind::kOverflow)); });
+  send();
+  (void)b.expect(EventType::kPut);
+  b.append(b.arena.data(), 0, 4, 7);
+  (void)b.expect(EventType::kPutOverflow);
+  (void)b.expect(EventType::kRendezvous);
+}
+
+// With ranks instead of addresses as initiators, the event still names the NIC to read from.
+TEST_P(SoftRendezvous, InitiatorThatIsARank) {
+  b.append(b.arena.data(), 8192, 4, 7);
+  a.dma(DmaOpcode::kRendezvousPut, b, a.arena.data(), kLength, 7, 3, [&](std::byte* at) {
+    using Dma = layout::FullDma;
+    Dma::UseOffsetForGet::set(at, 1);
+    Dma::Initiator::set(at, match_id(7, 1000));
+  });
+  (void)a.expect(EventType::kAck);
+  EXPECT_EQ(b.expect(EventType::kPut).get<Long::Initiator>(), match_id(7, 1000));
+  EXPECT_EQ(b.expect(EventType::kRendezvous).get<Long::Initiator>(),
+            endpoint_defined(7, 255) | 1U << 12U);
 }
 
 // The whole message takes its place in an entry for many.
