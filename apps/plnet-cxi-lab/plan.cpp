@@ -34,6 +34,9 @@ std::string Plan::library_config(unsigned rank) const {
   std::string text = fmt::format("devices = {}\n", nics_per_rank);
   for (unsigned nic = 0; nic < nics_per_rank; ++nic)
     text += fmt::format("address.{} = {:#x}\n", nic, nic_address(rank, nic));
+  // The driver's VNIs of the default service (cass_svc.c: default_vnis), of which libfabric takes
+  // the first one, and LNet's.
+  text += "vnis = 1 10 255\n";
   return text + fmt::format("join = local {}\n", fabric());
 }
 

@@ -41,6 +41,7 @@ TEST(CxiLabPlan, TheLibraryTakesItsConfiguration) {
   ASSERT_TRUE(config) << config.error();
   EXPECT_EQ(config->addresses, (std::vector<cassini::soft::NicAddress>{0x104, 0x105}));
   EXPECT_EQ(config->fabric, "/tmp/lab/fabric");
+  EXPECT_EQ(config->vnis, (std::vector<std::uint16_t>{1, 10, 255})) << "libfabric's and LNet's";
 }
 
 TEST(CxiLabPlan, EnvironmentOfARank) {
