@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "drivers/net/cassini/soft/layout_command.hpp"
 #include "drivers/net/cassini/soft/shared_word.hpp"
@@ -137,17 +138,30 @@ void CommandQueue::advance(unsigned units) {
   if (read_ >= units_) read_ = kFirstUnit;
 }
 
+// The next unit whose low-latency writes have the same slot of a window: they have 16.
+unsigned CommandQueue::same_window_slot_after(unsigned unit) const {
+  constexpr unsigned kLap = 2 * kWindowSlots;
+  if (unit + kLap < units_) return unit + kLap;
+  const unsigned first = unit % kLap;
+  return first < kFirstUnit ? first + kLap : first;
+}
+
 // A low-latency write appears as a non-zero first word where the next one must be. Its contents are
 // in the ring as well, since the device may always reject it. A window has 16 slots: the slot may
 // already hold a later write, which then equals the ring further on.
 bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units) {
-  std::byte* const at = launch_.get() + window + std::size_t{unit / 2 & 15} * kSlotBytes;
+  std::byte* const at =
+      launch_.get() + window + std::size_t{unit / 2 & (kWindowSlots - 1)} * kSlotBytes;
   if (acquire_word(at) == 0) return false;
+  const unsigned ring = units_ - kFirstUnit;
   bool mine = true;
+  unsigned ahead = 0;
   for (unsigned there = unit; !same_slot(at, ring_.get() + std::size_t{there} * kUnitBytes);) {
     mine = false;
-    there += 32;
-    if (there >= units_) return false;  // half written: it will be complete soon
+    there = same_window_slot_after(there);
+    const unsigned further = (there + ring - unit) % ring;
+    if (further <= ahead) return false;  // half written: it will be complete soon
+    ahead = further;
   }
   if (mine) release_word(at, 0);
   written_ = unit + units >= units_ ? kFirstUnit : unit + units;
@@ -162,8 +176,25 @@ bool CommandQueue::poll_windows() {
   return poll_window(kWindow128Skip, skipped, 4);
 }
 
+// False: a producer that continues past its announced position overwrites unread commands. One slot
+// stays unused. Low-latency writes from `from` on may have led past the doorbell, which then tells
+// nothing new.
+bool CommandQueue::take_doorbell(std::uint64_t word, unsigned from) {
+  doorbell_ = word;
+  if (word < kFirstSlot || word >= slots_) return false;
+  const unsigned ring = units_ - kFirstUnit;
+  const unsigned position = static_cast<unsigned>(word) * 2;
+  if ((position + ring - from) % ring <= (written_ + ring - from) % ring) return true;
+  const unsigned free = (published_ + ring - 2 - written_) % ring;
+  if ((position + ring - written_) % ring > free) return false;
+  written_ = position;
+  return true;
+}
+
 bool CommandQueue::poll(Random* rejecting, double chance) {
   if (stopped()) return false;
+  const unsigned led_from = std::exchange(led_from_, 0);
+  const unsigned from = led_from != 0 ? led_from : written_;
   // The doorbell first: an earlier low-latency write is then seen as well, and no stale data stays
   // in a window.
   std::uint64_t word = acquire_word(launch_.get());
@@ -175,23 +206,17 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
       stats_.add(NicStats::Id::kLowLatencyRejected);
     }
   }
-  if (word != doorbell_) {
-    doorbell_ = word;
-    // A producer that continues past its announced position overwrites unread commands. One slot
-    // stays unused.
-    const unsigned ring = units_ - kFirstUnit;
-    const unsigned free = (published_ + ring - 2 - written_) % ring;
-    const bool outside = word < kFirstSlot || word >= slots_;
-    if (outside || (static_cast<unsigned>(word) * 2 + ring - written_) % ring > free) {
-      fail(ring_.get() + std::size_t{read_} * kUnitBytes, ReturnCode::kCmdInvalidArg);
-      return false;
-    }
-    written_ = static_cast<unsigned>(word) * 2;
-  } else if (windows && doorbell_ != 0) {
+  if (word != doorbell_ && !take_doorbell(word, from)) {
+    fail(ring_.get() + std::size_t{read_} * kUnitBytes, ReturnCode::kCmdInvalidArg);
+    return false;
+  }
+  if (windows && doorbell_ != 0) {
     // The same value may be rung again one lap later, so the doorbell is cleared.
     const std::atomic_ref doorbell(*reinterpret_cast<std::uint64_t*>(launch_.get()));
     if (doorbell.compare_exchange_strong(word, 0)) doorbell_ = 0;
   }
+  // Rung meanwhile: perhaps before low-latency writes that were just taken.
+  if (windows && acquire_word(launch_.get()) != doorbell_) led_from_ = from;
   return written_ != read_;
 }
 

@@ -387,24 +387,51 @@ TEST(SoftQueue, LowLatencyWindows) {
   EXPECT_EQ(pair.a.nic.tables().stats.get(NicStats::Id::kLowLatency), 80U);
 }
 
-TEST(SoftQueue, MoreWindowWritesThanSlotsBeforeTheNicLooks) {
-  Pair pair;
-  for (unsigned i = 0; i < 40; ++i) {
+struct SoftQueueWindows : ::testing::Test, Pair {
+  enum class By { kDoorbell, kWindow };
+  void begin(By how) {
     Slots slot;
     head(slot.data(), CommandType::kDma, 1, DmaOpcode::kPut);
     layout::FullDma::Nid::set(slot.data(), 2);
     layout::FullDma::EndpointDefined::set(slot.data(), 7);
-    layout::FullDma::Eq::set(slot.data(), pair.a.eq);
+    layout::FullDma::Eq::set(slot.data(), a.eq);
     layout::FullDma::EventSendDisable::set(slot.data(), 1);
-    layout::FullDma::UserPtr::set(slot.data(), i);
-    const unsigned at = pair.a.tx.position();
-    pair.a.tx.push(slot.data(), 1);
-    pair.a.tx.window(kWindow64, at, 64);
+    layout::FullDma::UserPtr::set(slot.data(), begun++);
+    const unsigned at = a.tx.position();
+    a.tx.push(slot.data(), 1);
+    if (how == By::kWindow) {
+      a.tx.window(kWindow64, at, 64);
+    } else {
+      a.tx.ring();
+    }
   }
+  void expect_all() {
+    for (; ended < begun; ++ended)
+      EXPECT_EQ(a.expect(EventType::kAck, ReturnCode::kEntryNotFound)
+                    .get<layout::InitiatorShort::UserPtr>(),
+                ended);
+  }
+  unsigned begun = 0, ended = 0;
+};
+
+TEST_F(SoftQueueWindows, MoreWritesThanSlotsBeforeTheNicLooks) {
   for (unsigned i = 0; i < 40; ++i)
-    EXPECT_EQ(pair.a.expect(EventType::kAck, ReturnCode::kEntryNotFound)
-                  .get<layout::InitiatorShort::UserPtr>(),
-              i);
+    begin(By::kWindow);
+  expect_all();
+}
+
+// The slots of what the doorbell announced hold later writes, which lead past the doorbell.
+TEST_F(SoftQueueWindows, LaterWritesThanTheDoorbell) {
+  for (unsigned round = 0; round < 40; ++round) {  // past the end of the ring too
+    for (unsigned i = 0; i < 3; ++i)
+      begin(By::kDoorbell);
+    for (unsigned i = 0; i < 20; ++i)
+      begin(By::kWindow);
+    begin(By::kDoorbell);
+    for (unsigned i = 0; i < 17; ++i)
+      begin(By::kWindow);
+    expect_all();
+  }
 }
 
 TEST(SoftQueue, LcidSwitchChangesTheVni) {
