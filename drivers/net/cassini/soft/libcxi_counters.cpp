@@ -37,6 +37,7 @@ struct Counted {
   Count count;
 };
 constexpr auto kCounted = std::to_array<Counted>({
+    {393, Count::kPageRequests},     // ATU_ODP_REQUESTS_0
     {481, Count::kTargetCommands},   // CQ_SUCCESS_TGT_CNTR
     {482, Count::kCommandFailures},  // CQ_FAIL_TX_CNTR
     {536, Count::kLowLatency},       // CQ_NUM_LL_CMDS_0

@@ -38,6 +38,7 @@ int cxil_alloc_lni(Device* device, Lni** lni, unsigned service) {
   if (!group) return -group.error();
   auto& made = owner.add<soft::LniObject>(*group);
   made.id = *group;
+  made.device = device;
   *lni = &made;
   return 0;
 }
@@ -89,7 +90,7 @@ int cxil_reserve_domain(Lni* lni, unsigned vni, unsigned pid, unsigned count) {
   if (lni == nullptr) return -EINVAL;
   auto& owner = behind<soft::LniObject>(lni);
   const Gate::Held held(owner.gate());
-  const auto first = owner.nic.reserve_pids(owner.key, vni, pid, count);
+  const auto first = owner.nic.reserve_pids(owner.key, vni, pid, count, caller());
   return first ? static_cast<int>(*first) : -first.error();
 }
 

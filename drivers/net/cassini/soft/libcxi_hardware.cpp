@@ -46,7 +46,10 @@ int cxil_sbus_op_compat(Device* device, int /*ring*/, std::uint32_t /*data*/,
                         std::uint8_t /*data_address*/, std::uint8_t /*receiver*/,
                         std::uint8_t /*command*/, std::uint32_t* /*answer*/,
                         std::uint8_t* /*result*/, std::uint8_t* /*overrun*/, int /*timeout*/,
-                        unsigned /*flags*/) {
+                        unsigned flags) {
+  // One of seven delays and one of four intervals (libcxi_priv.h: SBL_FLAG_DELAY_3US and others).
+  constexpr unsigned kDelays = 0x7f, kIntervals = 0x780;
+  if ((flags & kDelays) == 0 || (flags & kIntervals) == 0) return -EINVAL;
   return refuse(device);
 }
 

@@ -35,6 +35,16 @@ bool overflows(const void* va, std::size_t length) {
   return __builtin_add_overflow(reinterpret_cast<std::uintptr_t>(va), length, &end);
 }
 
+// Mappings with the same flags and page sizes share an address context; what the device may do and
+// when pages come makes no difference (cass_core.h: ATU_FLAGS_MASK).
+std::uint64_t kind_of(std::uint32_t flags, const MapHints* hints) {
+  constexpr std::uint32_t kSame =
+      kMapRead | kMapWrite | kMapAllocateOnly | kMapFault | kMapPrefetch;
+  constexpr unsigned kModeShift = 32;
+  const auto mode = hints != nullptr && hints->table_mode_valid ? hints->table_mode + 1 : 0;
+  return std::uint64_t{flags & ~kSame} | static_cast<std::uint64_t>(mode) << kModeShift;
+}
+
 // 0 or a negative errno.
 int check_flags(std::uint32_t flags, const MapHints* hints) {
   const bool is_pinned = (flags & kMapPin) != 0;
@@ -56,6 +66,18 @@ int check_pages(const void* va, std::size_t length, std::uint32_t flags) {
   return (flags & kMapPin) != 0 ? -EFAULT : -EINVAL;
 }
 
+// Pages that are there now, or were made to be there, need no request later.
+void tell_pages(soft::Nic& nic, unsigned number, std::uint32_t flags) {
+  const soft::MappingEntry& entry = nic.mapping(number);
+  if ((flags & kMapFault) != 0) {
+    nic.know_pages(number, 0, entry.length);
+  } else if ((flags & kMapPrefetch) != 0) {
+    soft::for_each_present(entry.va, entry.length, [&](std::size_t offset, std::size_t length) {
+      nic.know_pages(number, offset, length);
+    });
+  }
+}
+
 }  // namespace
 
 int cxil_map(Lni* lni, void* va, std::size_t length, std::uint32_t flags, MapHints* hints,
@@ -66,12 +88,15 @@ int cxil_map(Lni* lni, void* va, std::size_t length, std::uint32_t flags, MapHin
   if (const int error = check_pages(va, length, flags); error != 0) return error;
   auto& owner = behind<soft::LniObject>(lni);
   const Gate::Held held(owner.gate());
-  const Range range = range_of(va, length, owner.nic.tables().strict);
-  const auto number = owner.nic.map(owner.key, range.begin, range.length,
-                                    {.read = (flags & kMapRead) != 0,
-                                     .write = (flags & kMapWrite) != 0,
-                                     .on_demand = (flags & kMapPin) == 0});
+  const bool is_strict = owner.nic.tables().strict;
+  const Range range = range_of(va, length, is_strict);
+  soft::MapRequest request{.read = (flags & kMapRead) != 0,
+                           .write = (flags & kMapWrite) != 0,
+                           .on_demand = (flags & kMapPin) == 0};
+  if (!is_strict) request.kind = kind_of(flags, hints);
+  const auto number = owner.nic.map(owner.key, range.begin, range.length, request);
   if (!number) return -number.error();
+  tell_pages(owner.nic, *number, flags);
   const soft::MappingEntry& entry = owner.nic.mapping(*number);
   auto& made = owner.add<soft::MappingObject>(*number);
   made.iova = entry.iova;
@@ -95,10 +120,14 @@ int cxil_update_md(Mapping* mapping, void* va, std::size_t length, std::uint32_t
   if (mapping == nullptr) return -EINVAL;
   if (overflows(va, length)) return -EOVERFLOW;
   const auto begin = reinterpret_cast<std::uintptr_t>(va);
-  const auto& object = behind<soft::MappingObject>(mapping);
+  auto& object = behind<soft::MappingObject>(mapping);
   if (begin < object.va || begin + length > object.va + object.length) return -EINVAL;
   if ((flags & kMapFault) == 0 || (object.flags & kMapPin) != 0) return -EINVAL;
-  return check_pages(va, length, kMapFault | (object.flags & kMapWrite));
+  const int error = check_pages(va, length, kMapFault | (object.flags & kMapWrite));
+  if (error != 0) return error;
+  const Gate::Held held(object.gate());
+  object.nic.know_pages(object.key, begin - object.va, length);
+  return 0;
 }
 
 std::size_t cxil_page_size(void* base) {

@@ -22,7 +22,6 @@ struct Object : Shown, Allocation {
   using Allocation::Allocation;
   [[nodiscard]] Made<void> release() override { return (nic.*Drop)(key); }
 };
-using LniObject = Object<libcxi::Lni, &Nic::drop_group>;
 using DomainObject = Object<libcxi::Domain, &Nic::drop_domain>;
 using CommandQueueObject = Object<libcxi::CommandQueue, &Nic::drop_command_queue>;
 using PortalObject = Object<libcxi::Portal, &Nic::drop_portal>;
@@ -31,6 +30,16 @@ using CounterObject = Object<libcxi::CountingEvent, &Nic::drop_counter>;
 struct DeviceObject final : libcxi::Device, Allocation {
   using Allocation::Allocation;
   [[nodiscard]] Made<void> release() override { return {}; }
+};
+
+// Programs of the vendor's library find the device of an LNI in the word before it (libcxi_priv.h:
+// cxil_lni_priv).
+struct DeviceOfLni {
+  libcxi::Device* device = nullptr;
+};
+struct LniObject final : DeviceOfLni, libcxi::Lni, Allocation {
+  using Allocation::Allocation;
+  [[nodiscard]] Made<void> release() override { return nic.drop_group(key); }
 };
 
 struct MappingObject final : Object<libcxi::Mapping, &Nic::unmap> {

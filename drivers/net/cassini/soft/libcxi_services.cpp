@@ -15,6 +15,7 @@ using soft::behind;
 using soft::Gate;
 using soft::is_administrator;
 using soft::narrow;
+constexpr unsigned kNewService = ~0U;  // its number is chosen by the call
 static_assert(kResourceKinds == soft::kResources && kServiceMembers == soft::kServiceMembers);
 
 unsigned kind_of(soft::Member::Kind kind) {
@@ -103,10 +104,11 @@ void tell(const soft::Shortage& shortage, ServiceFailure* failure) {
   failure->no_counter_pools = false;
 }
 
-// A change by an administrator: `change` on the services of the NIC, with the gate held.
+// A change by an administrator: `change` on the services of the NIC, with the gate held. No service
+// has the number 0, which is told to everybody.
 template <class Change>
-int administer(Device* device, Change change) {
-  if (device == nullptr) return -EINVAL;
+int administer(Device* device, unsigned service, Change change) {
+  if (device == nullptr || service == 0) return -EINVAL;
   if (!is_administrator()) return -EPERM;
   auto& object = behind<soft::DeviceObject>(device);
   const Gate::Held held(object.gate());
@@ -184,7 +186,7 @@ int cxil_alloc_svc(Device* device, const Service* description, ServiceFailure* f
   auto service = service_of(*description);
   if (!service) return -EINVAL;
   service->enabled = (description->flags & kRestrictedVnis) != 0;
-  return administer(device, [&](soft::Services& services) {
+  return administer(device, kNewService, [&](soft::Services& services) {
     soft::Shortage shortage;
     const auto id = services.add(*service, shortage);
     if (id) return static_cast<int>(*id);
@@ -194,7 +196,7 @@ int cxil_alloc_svc(Device* device, const Service* description, ServiceFailure* f
 }
 
 int cxil_destroy_svc(Device* device, unsigned service) {
-  return administer(device, [service](soft::Services& services) {
+  return administer(device, service, [service](soft::Services& services) {
     return soft::result_of(services.remove(service));
   });
 }
@@ -203,19 +205,19 @@ int cxil_update_svc(Device* device, const Service* description, ServiceFailure* 
   if (description == nullptr) return -EINVAL;
   const auto service = service_of(*description);
   if (!service) return -EINVAL;
-  return administer(device, [&service](soft::Services& services) {
+  return administer(device, service->id, [&service](soft::Services& services) {
     return soft::result_of(services.update(*service));
   });
 }
 
 int cxil_svc_enable(Device* device, unsigned service, bool enabled) {
-  return administer(device, [service, enabled](soft::Services& services) {
+  return administer(device, service, [service, enabled](soft::Services& services) {
     return soft::result_of(services.enable(service, enabled));
   });
 }
 
 int cxil_set_svc_lpr(Device* device, unsigned service, unsigned groups) {
-  return administer(device, [service, groups](soft::Services& services) {
+  return administer(device, service, [service, groups](soft::Services& services) {
     return soft::result_of(services.set_groups_per_id(service, groups));
   });
 }
@@ -227,7 +229,7 @@ int cxil_get_svc_lpr(Device* device, unsigned service) {
 }
 
 int cxil_svc_set_exclusive_cp(Device* device, unsigned service, bool exclusive) {
-  return administer(device, [service, exclusive](soft::Services& services) {
+  return administer(device, service, [service, exclusive](soft::Services& services) {
     return soft::result_of(services.set_exclusive(service, exclusive));
   });
 }
@@ -235,14 +237,16 @@ int cxil_svc_set_exclusive_cp(Device* device, unsigned service, bool exclusive) 
 int cxil_svc_get_exclusive_cp(Device* device, unsigned service, bool* exclusive) {
   if (exclusive == nullptr) return -EINVAL;
   return look(device, service, [exclusive](const soft::Nic& nic, unsigned row) {
-    *exclusive = nic.services().at(row).exclusive_profiles;
+    const soft::Service& its = nic.services().at(row);
+    if (its.vnis.empty() && !its.range && !its.any_vni) return -ENOENT;  // it has no profile yet
+    *exclusive = its.exclusive_profiles;
     return 0;
   });
 }
 
 int cxil_svc_set_vni_range(Device* device, unsigned service, std::uint16_t first,
                            std::uint16_t last) {
-  return administer(device, [service, first, last](soft::Services& services) {
+  return administer(device, service, [service, first, last](soft::Services& services) {
     return soft::result_of(services.set_range(service, {.first = first, .last = last}));
   });
 }
@@ -260,7 +264,7 @@ int cxil_svc_get_vni_range(Device* device, unsigned service, std::uint16_t* firs
 }
 
 int cxil_svc_set_netns(Device* device, unsigned service, unsigned network) {
-  return administer(device, [service, network](soft::Services& services) {
+  return administer(device, service, [service, network](soft::Services& services) {
     return soft::result_of(services.set_network(service, network));
   });
 }

@@ -27,9 +27,21 @@ namespace {
 
 constexpr std::size_t kConfigMax = 65536;
 
+// As the driver makes it (cass_svc.c: cass_svc_init()): libfabric's provider executes no triggered
+// operations for a service that keeps none.
+Service default_service(const SoftConfig& config) {
+  constexpr unsigned kTriggered = 512;
+  Service service{.id = kDefaultService, .vnis = config.vnis};
+  service.restricts_resources = true;
+  service.shares[static_cast<unsigned>(Resource::kTriggered)] = {.most = kTriggered,
+                                                                 .kept = kTriggered};
+  return service;
+}
+
 NicOptions nic_options(const SoftConfig& config, NicAddress address) {
   return {.address = address,
-          .services = {Service{.id = kDefaultService, .vnis = config.vnis}},
+          .services = {default_service(config)},
+          .traffic_classes = config.traffic_classes,
           .strict = config.strict};
 }
 

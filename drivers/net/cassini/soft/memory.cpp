@@ -21,9 +21,24 @@ bool is_there(const std::byte* memory, std::uint64_t length, Access access) {
 
 }  // namespace
 
+unsigned AddressSpace::context_for(const MapRequest& request) {
+  if (!request.kind) return static_cast<unsigned>(random_.below(kAddressContextsPerGroup));
+  unsigned empty = kNoContext;
+  for (unsigned lac = 0; lac < kAddressContextsPerGroup; ++lac) {
+    if (!has(lac)) {
+      empty = std::min(empty, lac);
+    } else if (kinds_[lac] == request.kind) {
+      return lac;
+    }
+  }
+  return empty;
+}
+
 AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length,
                                       const MapRequest& request) {
-  const auto lac = static_cast<unsigned>(random_.below(kAddressContextsPerGroup));
+  const unsigned lac = context_for(request);
+  if (lac == kNoContext) return {lac, 0};
+  kinds_[lac] = request.kind;
   std::vector<Piece>& pieces = contexts_[lac];
   const auto page_offset = reinterpret_cast<std::uintptr_t>(memory) % kPageBytes;
   const std::uint64_t room = (length + page_offset + kPageBytes) / kPageBytes * kPageBytes;
@@ -37,7 +52,8 @@ AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length,
     if (!before || !after) continue;
     const unsigned allowed = (request.read ? static_cast<unsigned>(Access::kRead) : 0U) |
                              (request.write ? static_cast<unsigned>(Access::kWrite) : 0U);
-    pieces.insert(next, {base + page_offset, length, memory, allowed, request.on_demand});
+    pieces.insert(next, {base + page_offset, length, memory, allowed,
+                         request.on_demand ? std::make_unique<KnownPages>() : nullptr});
     return {lac, base + page_offset};
   }
 }
@@ -47,6 +63,14 @@ void AddressSpace::remove(unsigned lac, std::uint64_t iova) {
   const auto at = std::ranges::find(pieces, iova, &Piece::iova);
   PLNET_CHECK(at != pieces.end(), "an unmapped range was mapped");
   pieces.erase(at);
+}
+
+void AddressSpace::know(unsigned lac, std::uint64_t iova, std::uint64_t length) {
+  const std::vector<Piece>& pieces = contexts_[lac];
+  const auto next = std::ranges::upper_bound(pieces, iova, {}, &Piece::iova);
+  if (next == pieces.begin() || std::prev(next)->known == nullptr) return;
+  const std::uint64_t offset = iova - std::prev(next)->iova;
+  std::prev(next)->known->add(offset, offset + length);
 }
 
 unsigned AddressSpace::contexts() const {
@@ -66,10 +90,16 @@ Translated AddressSpace::search(unsigned lac, std::uint64_t iova, std::uint64_t 
     return {nullptr, ReturnCode::kNoTranslation};
   if ((piece.allowed & static_cast<unsigned>(access)) == 0)
     return {nullptr, ReturnCode::kPagePermError};
-  if (piece.on_demand && !is_there(piece.memory + offset, length, access))
-    return {nullptr, ReturnCode::kPageRequestError};
+  unsigned requests = 0;
+  if (piece.known != nullptr) {
+    const std::uint64_t unknown = piece.known->unknown(offset, offset + length);
+    requests = static_cast<unsigned>((unknown + kPageBytes - 1) / kPageBytes);
+    if (!is_there(piece.memory + offset, length, access))
+      return {nullptr, ReturnCode::kPageRequestError, requests};
+    if (requests > 0) piece.known->add(offset, offset + length);
+  }
   last_[lac % kAddressContextsPerGroup] = static_cast<std::size_t>(&piece - pieces.data());
-  return {piece.memory + offset, ReturnCode::kOk};
+  return {piece.memory + offset, ReturnCode::kOk, requests};
 }
 
 }  // namespace plnet::cassini::soft

@@ -6,9 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "drivers/net/cassini/soft/codes.hpp"
+#include "drivers/net/cassini/soft/known_pages.hpp"
 #include "lib/base/random.hpp"
 
 namespace plnet::cassini::soft {
@@ -18,6 +21,7 @@ enum class Access : std::uint8_t { kRead = 1, kWrite = 2 };  // by the device
 struct Translated {
   std::byte* memory = nullptr;
   ReturnCode code = ReturnCode::kOk;
+  unsigned requests = 0;  // for pages that were not known
 };
 
 struct MapRequest {
@@ -25,6 +29,9 @@ struct MapRequest {
   bool write = false;
   // Nothing is pinned: pages may be missing until the device needs them.
   bool on_demand = false;
+  // Mappings of the same kind share a context, as on hardware (cass_atu.c: cass_iova_alloc()).
+  // Nothing: any context, so that a process that mixes up contexts is found.
+  std::optional<std::uint64_t> kind{};
 };
 
 class AddressSpace {
@@ -32,12 +39,16 @@ class AddressSpace {
   explicit AddressSpace(Random random) : random_(random) {}
 
   // A new range of device addresses in one of the contexts; the offset within the page is kept.
+  // kNoContext: all of them are for mappings of other kinds.
+  static constexpr unsigned kNoContext = kAddressContextsPerGroup;
   struct Place {
     unsigned lac = 0;
     std::uint64_t iova = 0;
   };
   [[nodiscard]] Place add(std::byte* memory, std::size_t length, const MapRequest& request);
   void remove(unsigned lac, std::uint64_t iova);
+  // The pages of a part of a mapping on demand are known from now on.
+  void know(unsigned lac, std::uint64_t iova, std::uint64_t length);
   // Contexts that have a mapping.
   [[nodiscard]] unsigned contexts() const;
   [[nodiscard]] bool has(unsigned lac) const {
@@ -50,7 +61,7 @@ class AddressSpace {
     const std::vector<Piece>& pieces = contexts_[lac % kAddressContextsPerGroup];
     const std::size_t last = last_[lac % kAddressContextsPerGroup];
     if (last < pieces.size() && holds(pieces[last], iova, length, access))
-      return {pieces[last].memory + (iova - pieces[last].iova), ReturnCode::kOk};
+      return {pieces[last].memory + (iova - pieces[last].iova)};
     return search(lac, iova, length, access);
   }
 
@@ -59,20 +70,22 @@ class AddressSpace {
     std::uint64_t iova = 0;
     std::uint64_t length = 0;
     std::byte* memory = nullptr;
-    unsigned allowed = 0;  // of Access
-    bool on_demand = false;
+    unsigned allowed = 0;               // of Access
+    std::unique_ptr<KnownPages> known;  // of a mapping on demand, else null
   };
   static bool holds(const Piece& piece, std::uint64_t iova, std::uint64_t length, Access access) {
     const std::uint64_t offset = iova - piece.iova;
     return iova >= piece.iova && offset <= piece.length && length <= piece.length - offset &&
-           (piece.allowed & static_cast<unsigned>(access)) != 0 && !piece.on_demand;
+           (piece.allowed & static_cast<unsigned>(access)) != 0 && piece.known == nullptr;
   }
   [[nodiscard]] Translated search(unsigned lac, std::uint64_t iova, std::uint64_t length,
                                   Access access) const;
+  [[nodiscard]] unsigned context_for(const MapRequest& request);
 
   Random random_;
   std::array<std::vector<Piece>, kAddressContextsPerGroup> contexts_;  // each sorted by iova
-  mutable std::array<std::size_t, kAddressContextsPerGroup> last_{};   // index of the last hit
+  std::array<std::optional<std::uint64_t>, kAddressContextsPerGroup> kinds_;
+  mutable std::array<std::size_t, kAddressContextsPerGroup> last_{};  // index of the last hit
 };
 
 }  // namespace plnet::cassini::soft

@@ -17,6 +17,7 @@ Nic::Nic(const NicOptions& options)
       initiator_(tables_),
       services_(tables_.limits, tables_.resources, options.services),
       version_(options.version),
+      traffic_classes_(options.traffic_classes),
       queues_(kFirstTargetQueue + options.limits.target_queues),
       eq_home_(options.limits.event_queues) {
   tables_.min_free_shift = options.min_free_shift;
@@ -121,6 +122,7 @@ Translated Nic::local_memory(const LocalBuffer& local, Operation operation, std:
   const Access access = fetches(operation) ? Access::kWrite : Access::kRead;
   const Translated found = group->space.translate(local.lac, local.iova + offset, length, access);
   if (found.code != ReturnCode::kOk) tables_.stats.add(NicStats::Id::kTranslationFaults);
+  if (found.requests > 0) tables_.stats.add(NicStats::Id::kPageRequests, found.requests);
   return found;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct NicOptions {
   std::vector<Service> services{Service{.id = kDefaultService, .vnis = {}}};
   unsigned version = 2;
   unsigned min_free_shift = 0;
+  // A profile of another class is refused (cass_tc.c: cass_tc_find()).
+  unsigned traffic_classes = kAllTrafficClasses;
   bool strict = true;  // see Tables
 };
 
@@ -91,7 +94,7 @@ class Nic {
   // So many PIDs in a row that no other group may use. The first one; a domain that goes gives its
   // PID back, and so does the end of the group.
   [[nodiscard]] Made<unsigned> reserve_pids(unsigned group, unsigned vni, unsigned pid,
-                                            unsigned count);
+                                            unsigned count, const Caller& caller = {});
   [[nodiscard]] Made<void> drop_domain(std::uint32_t key);
   [[nodiscard]] Made<unsigned> map(unsigned group, void* va, std::size_t length,
                                    const MapRequest& request);
@@ -100,6 +103,8 @@ class Nic {
     return map(group, va, length, {.read = read, .write = write});
   }
   [[nodiscard]] Made<void> unmap(unsigned mapping);
+  // The NIC need not ask for these pages of a mapping on demand, which has them.
+  void know_pages(unsigned mapping, std::uint64_t offset, std::uint64_t length);
   [[nodiscard]] const MappingEntry& mapping(unsigned number) const { return mappings_[number]; }
   // kNoMapping: the memory is not translated.
   static constexpr unsigned kNoMapping = ~0U;
@@ -168,6 +173,8 @@ class Nic {
   void poll_doorbells();
   [[nodiscard]] Made<const Service*> service_for(unsigned group, unsigned vni,
                                                  const Caller& caller);
+  [[nodiscard]] std::optional<unsigned> resource_group_for(unsigned service_row,
+                                                           unsigned sharing) const;
   [[nodiscard]] bool pid_is_free(unsigned group, unsigned vni, unsigned pid) const;
   [[nodiscard]] Group* group_of(unsigned number) { return tables_.group(number); }
 
@@ -177,6 +184,7 @@ class Nic {
   Carrier* carrier_ = nullptr;
   Services services_;
   unsigned version_;
+  unsigned traffic_classes_;
   std::vector<MappingEntry> mappings_;
   std::vector<std::unique_ptr<CommandQueue>> queues_;  // by hardware index
   std::vector<CommandQueue*> active_;

@@ -3,6 +3,8 @@
 // use (shs-cxi-driver: cass_lni.c, cass_cpt.c, cass_rmu.c).
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 #include "drivers/net/cassini/soft/first_free.hpp"
 #include "drivers/net/cassini/soft/nic.hpp"
@@ -12,16 +14,36 @@ namespace plnet::cassini::soft {
 Made<unsigned> Nic::make_group(unsigned service, const Caller& caller) {
   const auto row = services_.open(service, caller);
   if (!row) return no(row.error());
+  const unsigned sharing = std::max(services_.at(*row).groups_per_id, 1U);
+  const auto resource_group = resource_group_for(*row, sharing);
   const auto end = static_cast<unsigned>(tables_.groups.size());
   const unsigned number =
       first_free(tables_.groups, 0, end, [](const auto& one) { return one == nullptr; });
-  if (number == end) {
+  if (!resource_group || number == end) {
     services_.close(*row);
     return no(ENOSPC);
   }
-  tables_.groups[number] =
+  auto made =
       std::make_unique<Group>(*row, tables_.random.fork("group " + std::to_string(++generation_)));
+  made->resource_group = *resource_group;
+  made->sharing = sharing;
+  tables_.groups[number] = std::move(made);
   return number;
+}
+
+// One of the same service with room, or an unused one (cass_rgid.c: cass_rgid_get()).
+std::optional<unsigned> Nic::resource_group_for(unsigned service_row, unsigned sharing) const {
+  std::vector<unsigned> users(tables_.limits.resource_groups);
+  for (const auto& one : tables_.groups)
+    if (one != nullptr) ++users[one->resource_group];
+  for (const auto& one : tables_.groups) {
+    if (one != nullptr && one->service_row == service_row && one->sharing == sharing &&
+        users[one->resource_group] < sharing)
+      return one->resource_group;
+  }
+  const auto unused = std::ranges::find(users, 0U);
+  if (unused == users.end()) return std::nullopt;
+  return static_cast<unsigned>(unused - users.begin());
 }
 
 Made<void> Nic::drop_group(unsigned group) {
@@ -44,7 +66,8 @@ Made<unsigned> Nic::make_profile(unsigned group, unsigned vni, unsigned traffic_
   if (traffic_class >= kTrafficClasses) return no(EINVAL);
   const auto service = service_for(group, vni, request.caller);
   if (!service) return no(service.error());
-  if (((*service)->traffic_classes >> traffic_class & 1) == 0) return no(EINVAL);
+  const unsigned classes = (*service)->traffic_classes & traffic_classes_;
+  if ((classes >> traffic_class & 1U) == 0) return no(EINVAL);
   Group* const owner = group_of(group);
   const auto room =
       std::min<unsigned>(tables_.limits.profiles, static_cast<unsigned>(owner->profiles.size()));
@@ -106,9 +129,9 @@ bool Nic::pid_is_free(unsigned group, unsigned vni, unsigned pid) const {
   return reserved == tables_.reserved_pids.end() || reserved->second == group;
 }
 
-Made<unsigned> Nic::reserve_pids(unsigned group, unsigned vni, unsigned pid, unsigned count) {
-  const Group* const owner = group_of(group);
-  if (owner == nullptr || !services_.at(owner->service_row).has_vni(vni) || pid > kPidAnyValue ||
+Made<unsigned> Nic::reserve_pids(unsigned group, unsigned vni, unsigned pid, unsigned count,
+                                 const Caller& caller) {
+  if (group_of(group) == nullptr || !services_.has_vni(vni, caller) || pid > kPidAnyValue ||
       count == 0 || count > kPidAnyValue)
     return no(EINVAL);
   const auto are_free = [&](unsigned first) {

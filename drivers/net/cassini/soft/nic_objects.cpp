@@ -22,6 +22,7 @@ Made<unsigned> Nic::map(unsigned group, void* va, std::size_t length, const MapR
   auto* const memory = static_cast<std::byte*>(va);
   const unsigned contexts = owner->space.contexts();
   const AddressSpace::Place place = owner->space.add(memory, length, request);
+  if (place.lac == AddressSpace::kNoContext) return no(ENOSPC);
   if (owner->space.contexts() > contexts && !take(group, Resource::kAddressContexts)) {
     owner->space.remove(place.lac, place.iova);
     return no(ENOSPC);
@@ -47,6 +48,11 @@ Made<void> Nic::unmap(unsigned number) {
   --owner->objects;
   mapping = {};
   return {};
+}
+
+void Nic::know_pages(unsigned number, std::uint64_t offset, std::uint64_t length) {
+  const MappingEntry& mapping = mappings_[number];
+  group_of(mapping.group)->space.know(mapping.lac, mapping.iova + offset, length);
 }
 
 Made<unsigned> Nic::make_portal(unsigned group, unsigned eq, const PortalRequest& request) {

@@ -300,7 +300,10 @@ Translated Portals::memory(const Delivery& delivery, Operation operation, std::u
   const Group* const group = tables_.group(delivery.group);
   if (group == nullptr) return {nullptr, ReturnCode::kInvalidAc};
   const Access access = stores(operation) ? Access::kWrite : Access::kRead;
-  return group->space.translate(delivery.lac, delivery.start + offset, length, access);
+  const Translated found =
+      group->space.translate(delivery.lac, delivery.start + offset, length, access);
+  if (found.requests > 0) tables_.stats.add(NicStats::Id::kPageRequests, found.requests);
+  return found;
 }
 
 void Portals::finish(const Message& message, Delivery& delivery) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace plnet::cassini::soft {
@@ -100,6 +101,26 @@ MemorySeen look_at_memory(const void* begin, std::size_t length) {
     at = area->end;
   }
   return seen;
+}
+
+void for_each_present(std::byte* begin, std::size_t length,
+                      const std::function<void(std::size_t, std::size_t)>& part) {
+  constexpr std::size_t kPagesAtOnce = 4096;
+  std::array<unsigned char, kPagesAtOnce> present{};
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  length = std::min(length, kPresentLookedAt);
+  for (std::size_t done = 0; done < length; done += kPagesAtOnce * page) {
+    const std::size_t bytes = std::min(length - done, kPagesAtOnce * page);
+    if (mincore(begin + done, bytes, present.data()) != 0) continue;  // a hole
+    const std::size_t pages = (bytes + page - 1) / page;
+    for (std::size_t first = 0; first < pages;) {
+      std::size_t last = first;
+      while (last < pages && (present[last] & 1U) != 0)
+        ++last;
+      if (last > first) part(done + first * page, (last - first) * page);
+      first = last + 1;
+    }
+  }
 }
 
 std::size_t page_size_at(const void* address) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace plnet::cassini::soft {
 
@@ -15,6 +16,12 @@ struct MemorySeen {
 };
 // Allocates nothing. A length of 0 is whole.
 [[nodiscard]] MemorySeen look_at_memory(const void* begin, std::size_t length);
+
+// Calls `part(offset, length)` for runs of pages that are in memory now, of the first 1 GiB.
+// `begin` is at a page.
+inline constexpr std::size_t kPresentLookedAt = std::size_t{1} << 30U;
+void for_each_present(std::byte* begin, std::size_t length,
+                      const std::function<void(std::size_t, std::size_t)>& part);
 
 // The size of the pages behind this address; the system's page size where no memory is.
 [[nodiscard]] std::size_t page_size_at(const void* address);

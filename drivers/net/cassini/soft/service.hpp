@@ -69,7 +69,7 @@ struct Service {
   bool is_system = false;
   unsigned counter_pool = 0;
   bool exclusive_profiles = false;  // no two users of a profile: its VNI may be changed
-  unsigned groups_per_id = 1;       // LNIs per RGID: kept and shown, without effect
+  unsigned groups_per_id = 1;       // LNIs per RGID
 
   [[nodiscard]] bool has_vni(unsigned vni) const;
   [[nodiscard]] bool has_every_vni() const { return vnis.empty() && !range && any_vni; }

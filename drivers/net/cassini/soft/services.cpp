@@ -198,7 +198,7 @@ Made<void> Services::set_range(unsigned id, VniRange range) {
 Made<void> Services::set_exclusive(unsigned id, bool exclusive) {
   const auto row = row_of(id);
   if (!row || !rows_[*row].service.range) return no(EINVAL);
-  if (rows_[*row].users > 0) return no(EBUSY);
+  if (rows_[*row].service.enabled) return no(EBUSY);
   rows_[*row].service.exclusive_profiles = exclusive;
   return {};
 }
@@ -257,6 +257,13 @@ Made<const Service*> Services::of_vni(unsigned vni, const Caller& caller, unsign
   }
   if (caller.user == kSuperuser) return &superuser;
   return no(ENOENT);
+}
+
+bool Services::has_vni(unsigned vni, const Caller& caller) const {
+  return std::ranges::any_of(rows_, [vni, &caller](const Row& row) {
+    return has_service(row.service.id) && row.service.enabled && row.service.has_vni(vni) &&
+           row.service.admits(caller);
+  });
 }
 
 }  // namespace plnet::cassini::soft

@@ -55,6 +55,8 @@ class Services {
   // The service that lets an LNI of row `own` use a VNI: its own, or another that has the VNI and
   // admits the caller (cxi_tx_profile.c: cxi_dev_get_tx_profile()).
   [[nodiscard]] Made<const Service*> of_vni(unsigned vni, const Caller& caller, unsigned own) const;
+  // Some service that admits the caller has it (cxi_rxtx_profile.c: cxi_valid_vni()).
+  [[nodiscard]] bool has_vni(unsigned vni, const Caller& caller) const;
 
  private:
   struct Row {

@@ -2,6 +2,7 @@
 #include "drivers/net/cassini/soft/soft_config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -29,11 +30,27 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
   return value;
 }
 
+// The words of a value, which blanks separate: `take` until one is wrong, which is returned.
+template <class Take>
+std::optional<std::string_view> first_wrong_word(std::string_view value, Take take) {
+  while (!value.empty()) {
+    const std::string_view word = value.substr(0, value.find_first_of(" \t"));
+    if (!take(word)) return word;
+    value = trimmed(value.substr(word.size()));
+  }
+  return std::nullopt;
+}
+
+// In the order of cxi_traffic_class (cxi-abi.h).
+constexpr std::array<std::string_view, kTrafficClasses> kClassNames{
+    "dedicated_access", "low_latency", "bulk_data", "best_effort"};
+
 struct Parser {
   std::optional<std::uint32_t> devices;
   std::map<std::uint32_t, NicAddress> addresses;
   bool joined = false;
   std::vector<std::uint16_t> vnis;
+  std::optional<unsigned> traffic_classes;
   std::optional<bool> strict;
   std::string fabric;
 
@@ -42,6 +59,7 @@ struct Parser {
     if (name == "devices") return set_devices(value);
     if (name == "join") return set_join(value);
     if (name == "vnis") return set_vnis(value);
+    if (name == "classes") return set_classes(value);
     if (name == "strict") return set_strict(value);
     if (name.starts_with(kAddress)) return set_address(name.substr(kAddress.size()), value);
     return std::unexpected("no such setting: " + std::string(name));
@@ -71,17 +89,30 @@ struct Parser {
   }
   Line set_vnis(std::string_view value) {
     if (!vnis.empty()) return std::unexpected("vnis stands here a second time");
-    while (!value.empty()) {
-      const std::size_t end = std::min(value.find(' '), value.size());
-      const std::string_view word = value.substr(0, end);
-      value = trimmed(value.substr(end));
+    const auto wrong = first_wrong_word(value, [this](std::string_view word) {
       const auto vni = number_of(word);
       if (!vni || *vni == 0 || *vni > UINT16_MAX || vnis.size() == Limits{}.service_vnis)
-        return std::unexpected("vnis are one to four numbers from 1 to 65535, not " +
-                               std::string(word));
+        return false;
       vnis.push_back(static_cast<std::uint16_t>(*vni));
-    }
-    return {};
+      return true;
+    });
+    if (!wrong) return {};
+    return std::unexpected("vnis are one to four numbers from 1 to 65535, not " +
+                           std::string(*wrong));
+  }
+  Line set_classes(std::string_view value) {
+    if (traffic_classes) return std::unexpected("classes stands here a second time");
+    traffic_classes = 0;
+    const auto wrong = first_wrong_word(value, [this](std::string_view word) {
+      const auto* const found = std::ranges::find(kClassNames, word);
+      if (found == kClassNames.end()) return false;
+      *traffic_classes |= 1U << static_cast<unsigned>(found - kClassNames.begin());
+      return true;
+    });
+    if (!wrong) return {};
+    return std::unexpected(
+        "classes are dedicated_access, low_latency, bulk_data and best_effort, not " +
+        std::string(*wrong));
   }
   Line set_strict(std::string_view value) {
     if (strict) return std::unexpected("strict stands here a second time");
@@ -126,6 +157,7 @@ std::expected<SoftConfig, std::string> parse_soft_config(std::string_view text) 
   }
   SoftConfig config;
   config.vnis = parser.vnis;
+  config.traffic_classes = parser.traffic_classes.value_or(kAllTrafficClasses);
   config.strict = parser.strict.value_or(false);
   config.fabric = parser.fabric;
   if (parser.devices) config.addresses.resize(*parser.devices);

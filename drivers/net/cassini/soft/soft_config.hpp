@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drivers/net/cassini/soft/service.hpp"
 #include "drivers/net/cassini/soft/wire.hpp"
 
 namespace plnet::cassini::soft {
@@ -20,6 +21,8 @@ struct SoftConfig {
   std::vector<NicAddress> addresses{kFirstAddress, kFirstAddress + 1};
   // VNIs of the default service; empty: any.
   std::vector<std::uint16_t> vnis;
+  // One bit for each traffic class that the devices have (NicOptions).
+  unsigned traffic_classes = kAllTrafficClasses;
   bool strict = false;  // NicOptions
   // Directory of the fabric that the devices share with other processes of the host
   // (wire_local.hpp); empty: they are joined in their process.

@@ -34,6 +34,8 @@ namespace plnet::cassini::soft {
   X(kEventsUncleared, "events_uncleared", "events", kCount,                                        \
     "written where the reader had not zeroed a consumed event")                                    \
   X(kTranslationFaults, "translation_faults", "faults", kCount, "device addresses without memory") \
+  X(kPageRequests, "page_requests", "requests", kCount,                                            \
+    "for pages of memory that is not pinned, unknown until then")                                  \
   X(kStateChanges, "state_changes", "changes", kCount, "portals that flow control disabled")
 
 PLNET_COUNTERS(NicCounters, PLNET_CASSINI_SOFT_COUNTERS);

@@ -32,10 +32,12 @@ struct ProfileEntry {
   unsigned queues = 0;      // that were made with it
 };
 
-// An LNI with its resource group.
+// An LNI. Those of one service may share a resource group (RGID).
 struct Group {
   Group(unsigned row, Random random) : service_row(row), space(random) {}
   unsigned service_row;  // row in the NIC's services
+  unsigned resource_group = 0;
+  unsigned sharing = 1;  // LNIs of its resource group, at most
   AddressSpace space;
   std::array<ProfileEntry, 16> profiles{};
   unsigned objects = 0;  // objects that must be destroyed first
@@ -106,7 +108,7 @@ struct Tables {
         address(own),
         freedom(chosen),
         random(chosen.seed ^ (std::uint64_t{own} << 32)),
-        groups(wanted.resource_groups),
+        groups(std::size_t{wanted.resource_groups} * kAddressContextsPerGroup),
         eqs(wanted.event_queues),
         portals(wanted.portals),
         counters(wanted.counters),

@@ -3,6 +3,7 @@
 // mappings, and the file that says which devices there are.
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include <poll.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@ namespace {
 
 struct LibcxiCalls : LibcxiProcess {
   LibcxiCalls() : LibcxiProcess(PLNET_CXI_SOFT) {}
+  std::vector<Mapping*> kept;
 };
 
 TEST_F(LibcxiCalls, ServicesAndTheirResources) {
@@ -25,10 +27,13 @@ TEST_F(LibcxiCalls, ServicesAndTheirResources) {
   std::memcpy(&one, reinterpret_cast<std::byte*>(list) + kServiceListHead, sizeof one);
   PLNET_CALL(library, cxil_free_svc_list)(list);
   EXPECT_EQ(one.id, 1U);
-  EXPECT_EQ(one.flags, kServiceEnabled) << "enabled, nothing restricted";
+  EXPECT_EQ(one.flags, kServiceEnabled | kResourceLimits) << "it has any VNI";
   EXPECT_EQ(one.limits[static_cast<unsigned>(soft::Resource::kPortals)].most, 2047U);
   EXPECT_EQ(one.limits[static_cast<unsigned>(soft::Resource::kListEntries)].most, 65535U)
       << "as much as 16 bits say";
+  const ResourceLimits triggered = one.limits[static_cast<unsigned>(soft::Resource::kTriggered)];
+  EXPECT_EQ(triggered.kept, 512U);
+  EXPECT_EQ(triggered.most, 512U);
   Service same{};
   const auto get = [&](unsigned id) {
     return PLNET_CALL(library, cxil_get_svc)(device, id, &same);
@@ -253,6 +258,31 @@ TEST_F(LibcxiCalls, MappingOnDemandAsksForPages) {
   Mapping* const pinned = map(begin + kPage, kPage);
   EXPECT_EQ(PLNET_CALL(library, cxil_update_md)(pinned, begin + kPage, kPage, kMapFault), -EINVAL);
   unmap(pinned);
+}
+
+// Flags other than permissions make another kind of mapping, which has an address context of its
+// own: a service may have few of them.
+TEST_F(LibcxiCalls, KindsOfMappingsHaveContexts) {
+  const Pages pages(kPage);
+  const auto lac = [&](std::uint32_t flags) {
+    Mapping* md = nullptr;
+    EXPECT_EQ(PLNET_CALL(library, cxil_map)(lni, pages.at, kPage, flags, nullptr, &md), 0);
+    kept.push_back(md);
+    return md->lac;
+  };
+  const auto usual = lac(kPinReadWrite);
+  EXPECT_EQ(lac(kMapPin | kMapRead), usual);
+  EXPECT_NE(lac(kPinReadWrite | kMapNoCache), usual);
+  EXPECT_NE(lac(kMapRead | kMapWrite), usual) << "on demand";
+  for (Mapping* const md : kept)
+    unmap(md);
+}
+
+// A program finds the device of an LNI before it.
+TEST_F(LibcxiCalls, LniHasItsDevice) {
+  Device* before = nullptr;
+  std::memcpy(&before, reinterpret_cast<std::byte*>(lni) - sizeof before, sizeof before);
+  EXPECT_EQ(before, device);
 }
 
 // A copy of the library with a device file beside it.

@@ -66,6 +66,7 @@ TEST_F(LibcxiAdministrator, ServiceLimitsVnisAndClasses) {
   ASSERT_EQ(open(service, group), 0);
   EXPECT_EQ(domain(group, 8), 0);
   EXPECT_EQ(domain(group, 7), 0) << "the default service has it";
+  EXPECT_EQ(PLNET_CALL(library, cxil_reserve_domain)(group, 7U, 100U, 1U), 100) << "likewise";
   Profile* profile = nullptr;
   const auto profile_of = [&](unsigned vni, unsigned traffic_class) {
     return PLNET_CALL(library, cxil_alloc_cp)(group, vni, traffic_class, 0U, &profile);
@@ -85,6 +86,7 @@ TEST_F(LibcxiAdministrator, ServiceLimitsVnisAndClasses) {
   EXPECT_EQ(remove(service), 0);
   EXPECT_EQ(remove(service), -EINVAL);
   EXPECT_EQ(remove(1), -EINVAL) << "the default service stays";
+  EXPECT_EQ(remove(0), -EINVAL);
 }
 
 TEST_F(LibcxiAdministrator, ServiceLimitsResources) {
@@ -174,6 +176,7 @@ TEST_F(LibcxiAdministrator, ServiceHasARangeOfVnis) {
   };
   bool exclusive = false;
   EXPECT_EQ(PLNET_CALL(library, cxil_svc_set_exclusive_cp)(device, id, true), -EINVAL);
+  EXPECT_EQ(PLNET_CALL(library, cxil_svc_get_exclusive_cp)(device, id, &exclusive), -ENOENT);
   EXPECT_EQ(set(32, 95), -EINVAL) << "not at a multiple of its size";
   EXPECT_EQ(set(64, 66), -EINVAL) << "not a power of two";
   EXPECT_EQ(set(0, 15), -EINVAL) << "VNI 0";
@@ -191,6 +194,7 @@ TEST_F(LibcxiAdministrator, ServiceHasARangeOfVnis) {
   EXPECT_EQ(PLNET_CALL(library, cxil_set_svc_lpr)(device, id, 2U), 0);
   EXPECT_EQ(PLNET_CALL(library, cxil_get_svc_lpr)(device, id), 2);
   EXPECT_EQ(enable(service, true), 0);
+  EXPECT_EQ(PLNET_CALL(library, cxil_svc_set_exclusive_cp)(device, id, false), -EBUSY);
   ASSERT_EQ(open(service, group), 0);
   EXPECT_EQ(domain(group, 127), 0);
   EXPECT_EQ(domain(group, 0), -EINVAL);
@@ -305,6 +309,15 @@ TEST_F(LibcxiServices, HardwareIsRefused) {
   EXPECT_EQ(PLNET_CALL(library, cxil_sbus_op)(device, &request, nullptr, nullptr, nullptr),
             refused);
   EXPECT_EQ(PLNET_CALL(library, cxil_sbus_op_reset)(device), refused);
+  const auto passed = [&](unsigned flags) {
+    return PLNET_CALL(library, cxil_sbus_op_compat)(device, 0, 0U, std::uint8_t{0}, std::uint8_t{0},
+                                                    std::uint8_t{0}, nullptr, nullptr, nullptr, 0,
+                                                    flags);
+  };
+  constexpr unsigned kDelay = 1U << 0U, kInterval = 1U << 7U;
+  EXPECT_EQ(passed(kDelay), -EINVAL);
+  EXPECT_EQ(passed(kInterval), -EINVAL);
+  EXPECT_EQ(passed(kDelay | kInterval), refused);
   EXPECT_EQ(PLNET_CALL(library, cxil_get_telemetry)(), -EOPNOTSUPP);
   EXPECT_EQ(PLNET_CALL(library, cxil_inbound_wait)(device), 0);
   EXPECT_EQ(PLNET_CALL(library, cxil_get_amo_remap_to_pcie_fadd)(device, &operation), 0);

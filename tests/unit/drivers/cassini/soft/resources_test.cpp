@@ -122,6 +122,26 @@ TEST(SoftLimits, ResourceGroups) {
       [&](unsigned number) { return nic.drop_group(number); });
 }
 
+// LNIs of a service that lets two share a resource group, and of one that does not.
+TEST(SoftLimits, ResourceGroupsAreShared) {
+  Limits limits;
+  limits.resource_groups = 3;
+  Nic nic(
+      {.address = 1,
+       .limits = limits,
+       .services = {Service{.id = kDefaultService, .vnis = {}}, Service{.id = 2, .vnis = {2}}}});
+  ASSERT_TRUE(nic.services().set_groups_per_id(2, 2));
+  std::vector<unsigned> shared;
+  for (unsigned i = 0; i < 4; ++i)
+    shared.push_back(nic.make_group(2).value());
+  ASSERT_TRUE(nic.make_group(kDefaultService));
+  EXPECT_EQ(nic.make_group(kDefaultService).error(), ENOSPC);
+  EXPECT_EQ(nic.make_group(2).error(), ENOSPC) << "two have two each";
+  ASSERT_TRUE(nic.drop_group(shared[0]));
+  EXPECT_EQ(nic.make_group(kDefaultService).error(), ENOSPC) << "the other LNI is still there";
+  ASSERT_TRUE(nic.make_group(2));
+}
+
 TEST(SoftLimits, Profiles) {
   Nic nic({.address = 1});
   const unsigned group = nic.make_group(kDefaultService).value();
@@ -150,6 +170,34 @@ TEST(SoftLimits, AddressContexts) {
   EXPECT_EQ(map(last).error(), ENOSPC);
   EXPECT_EQ(nic.tables().groups[last]->space.contexts(), 0U);
   EXPECT_TRUE(map(0)) << "in a context that is there";
+}
+
+// Mappings of one kind share a context; the ninth kind finds none.
+TEST(SoftLimits, KindsOfMappings) {
+  Nic nic({.address = 1});
+  const unsigned group = nic.make_group(kDefaultService).value();
+  Arena memory(kPages);
+  const auto map = [&](std::uint64_t kind) {
+    return nic.map(group, memory.data(), kPages, {.read = true, .write = true, .kind = kind});
+  };
+  const unsigned first = map(1).value();
+  EXPECT_EQ(nic.mapping(map(1).value()).lac, nic.mapping(first).lac);
+  std::vector<unsigned> others;
+  for (std::uint64_t kind = 2; kind <= kAddressContextsPerGroup; ++kind)
+    others.push_back(map(kind).value());
+  EXPECT_EQ(nic.resources().used(Resource::kAddressContexts), kAddressContextsPerGroup);
+  EXPECT_EQ(map(kAddressContextsPerGroup + 1).error(), ENOSPC);
+  EXPECT_TRUE(nic.unmap(others.front()));
+  EXPECT_TRUE(map(kAddressContextsPerGroup + 1)) << "an empty context takes any kind";
+}
+
+TEST(SoftLimits, ClassesOfTheNic) {
+  Nic nic({.address = 1, .traffic_classes = 0b1001});
+  const unsigned group = nic.make_group(kDefaultService).value();
+  EXPECT_TRUE(nic.make_profile(group, 1, 0));
+  EXPECT_EQ(nic.make_profile(group, 1, 1).error(), EINVAL);
+  EXPECT_EQ(nic.make_profile(group, 1, 2).error(), EINVAL);
+  EXPECT_TRUE(nic.make_profile(group, 1, 3));
 }
 
 TEST(SoftLimits, ListEntriesOfTheWholeNic) {
@@ -251,6 +299,15 @@ TEST(SoftNic, MemoryOnDemandMayBeMissing) {
   a.put(b, a.arena.data(), 64, 7);
   EXPECT_EQ(a.expect(EventType::kAck, ReturnCode::kOk).code, ReturnCode::kOk);
   EXPECT_EQ(pages[0], std::byte{77});
+  const auto requests = [&b] { return b.nic.tables().stats.get(NicStats::Id::kPageRequests); };
+  EXPECT_EQ(requests(), 1U);
+  append(3);
+  a.put(b, a.arena.data(), 64, 7);
+  (void)a.expect(EventType::kAck);
+  EXPECT_EQ(requests(), 1U) << "the page is known";
+  b.nic.know_pages(mapping, kPages, 64);
+  const auto& space = b.nic.tables().group(b.group)->space;
+  EXPECT_EQ(space.translate(entry.lac, entry.iova + kPages, 64, Access::kRead).requests, 0U);
   ASSERT_EQ(munmap(pages, kBytes), 0);
   append(2);
   a.put(b, a.arena.data(), 64, 7);

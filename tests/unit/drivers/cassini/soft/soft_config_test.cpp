@@ -30,6 +30,13 @@ TEST(SoftConfigFile, VnisAndStrictness) {
   EXPECT_TRUE(config->strict);
 }
 
+TEST(SoftConfigFile, TrafficClasses) {
+  EXPECT_EQ(parse_soft_config("")->traffic_classes, kAllTrafficClasses);
+  const auto config = parse_soft_config("classes = best_effort dedicated_access");
+  ASSERT_TRUE(config) << config.error();
+  EXPECT_EQ(config->traffic_classes, 0b1001U);
+}
+
 TEST(SoftConfigFile, AFabricOfSeveralProcesses) {
   EXPECT_TRUE(parse_soft_config("join = process")->fabric.empty());
   const auto config = parse_soft_config("join = local  /run/fabric one ");
@@ -63,6 +70,11 @@ TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
             "processes by a directory (join = local /DIRECTORY), not local fabric"},
            {"vnis = 0", "line 1: vnis are one to four numbers from 1 to 65535, not 0"},
            {"vnis = 1 2 3 4 5", "line 1: vnis are one to four numbers from 1 to 65535, not 5"},
+           {"classes = bulk_data bulk",
+            "line 1: classes are dedicated_access, low_latency, bulk_data and best_effort, not "
+            "bulk"},
+           {"classes = bulk_data\nclasses = bulk_data",
+            "line 2: classes stands here a second time"},
            {"strict = maybe", "line 1: strict is yes or no, not maybe"},
            {"join = process\njoin = process", "line 2: join is set a second time"},
        }) {
