@@ -154,19 +154,23 @@ def case_a_process_has_several_nics(site):
         assert both.stop() == 0, "both end cleanly"
 
 
-OPENS = """import ctypes, subprocess, sys
-cxi, devices = ctypes.CDLL("libcxi.so.1"), ctypes.c_void_p()
-print(cxi.cxil_get_device_list(ctypes.byref(devices)), flush=True)
-if len(sys.argv) == 1:
+SHARES = """import ctypes, subprocess, sys
+cxi, PIDS = ctypes.CDLL("libcxi.so.1"), (5, 5, 511)
+device, lni, domain = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.POINTER(ctypes.c_uint * 2)()
+name = sys.argv[1]
+results = [cxi.cxil_open_device(0, ctypes.byref(device)), cxi.cxil_alloc_lni(device, ctypes.byref(lni), 1)]
+results += [cxi.cxil_alloc_domain(lni, 1, pid, ctypes.byref(domain)) for pid in PIDS]
+print(name, *results, domain.contents[1], flush=True)
+if name == "first":
     subprocess.run([sys.executable, __file__, "second"])
 """
 
 
-def case_a_second_process_has_no_devices(site):
-    """The address of a NIC belongs to one process; the reason is on stderr."""
-    done = lab(site, "-n", "1", "python3", site.write("opens.py", OPENS))
-    assert lines(done.stdout, 0) == ["0", str(-errno.EINVAL)], f"{done.stdout}{done.stderr}"
-    assert "another process has this NIC address" in done.stderr, done.stderr
+def case_processes_share_a_nic(site):
+    """Each has the device; a PID belongs to one of them."""
+    done = lab(site, "-n", "1", "python3", site.write("shares.py", SHARES), "first")
+    taken = -errno.EEXIST
+    assert lines(done.stdout, 0) == [f"first 0 0 0 {taken} 0 0", f"second 0 0 {taken} {taken} 0 1"], f"{done.stdout}{done.stderr}"
 
 
 def case_a_killed_rank_leaves_the_others_running(site):

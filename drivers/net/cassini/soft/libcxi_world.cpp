@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <expected>
 #include <memory>
@@ -111,7 +112,9 @@ class WiredDevices final : public Devices {
     Device(Gate& gate, std::unique_ptr<WireLocal> to_others, const NicOptions& options)
         : wire(std::move(to_others)),
           nic(options),
-          port(nic, *wire, port_options(options.address), nullptr, &gate) {}
+          port(nic, *wire, port_options(wire->own()), nullptr, &gate) {
+      nic.set_pid_owners(&wire->pids());
+    }
     std::unique_ptr<WireLocal> wire;
     Nic nic;
     PacketPort port;
@@ -128,10 +131,12 @@ class WiredDevices final : public Devices {
     // A peer that does not answer is a process that has ended or is stopped; another may have its
     // address at any moment.
     constexpr std::uint64_t kDownNidNs = 4'000'000'000;
+    // Processes that have ended say nothing about a switch.
+    constexpr unsigned kNoSwitch = UINT_MAX;
     const std::uint64_t now_ns = real_time_ns();
     // A fabric of one host: a few processes, each with a few endpoints.
     return {.payload_max = kPayloadMax,
-            .retry = {.down_nid_ns = kDownNidNs},
+            .retry = {.down_nid_ns = kDownNidNs, .down_switch_nids = kNoSwitch},
             .incarnation = static_cast<std::uint32_t>(now_ns / kIncarnationNs) & 0xffff,
             .source_connections = 1024,
             .target_connections = 2048,

@@ -13,6 +13,7 @@
 #include "drivers/net/cassini/soft/command_queue.hpp"
 #include "drivers/net/cassini/soft/initiator.hpp"
 #include "drivers/net/cassini/soft/made.hpp"
+#include "drivers/net/cassini/soft/pid_owners.hpp"
 #include "drivers/net/cassini/soft/portals.hpp"
 #include "drivers/net/cassini/soft/services.hpp"
 #include "drivers/net/cassini/soft/tables.hpp"
@@ -144,6 +145,8 @@ class Nic {
     virtual void cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) = 0;
   };
   void attach(Transport* transport, Carrier* carrier);
+  // Other processes share this NIC; `owners` outlives it.
+  void set_pid_owners(PidOwners* owners) { pid_owners_ = owners; }
   [[nodiscard]] Services& services() { return services_; }
   [[nodiscard]] const Services& services() const { return services_; }
   [[nodiscard]] const Resources& resources() const { return tables_.resources; }
@@ -176,12 +179,14 @@ class Nic {
   [[nodiscard]] std::optional<unsigned> resource_group_for(unsigned service_row,
                                                            unsigned sharing) const;
   [[nodiscard]] bool pid_is_free(unsigned group, unsigned vni, unsigned pid) const;
+  [[nodiscard]] bool claim_pids(unsigned vni, unsigned first, unsigned count);
   [[nodiscard]] Group* group_of(unsigned number) { return tables_.group(number); }
 
   Tables tables_;
   Portals portals_;
   Initiator initiator_;
   Carrier* carrier_ = nullptr;
+  PidOwners* pid_owners_ = nullptr;
   Services services_;
   unsigned version_;
   unsigned traffic_classes_;

@@ -49,7 +49,12 @@ std::optional<unsigned> Nic::resource_group_for(unsigned service_row, unsigned s
 Made<void> Nic::drop_group(unsigned group) {
   if (group_of(group) == nullptr) return no(EINVAL);
   if (group_of(group)->objects > 0) return no(EBUSY);
-  std::erase_if(tables_.reserved_pids, [group](const auto& one) { return one.second == group; });
+  std::erase_if(tables_.reserved_pids, [this, group](const auto& one) {
+    if (one.second != group) return false;
+    if (pid_owners_ != nullptr)
+      pid_owners_->release(Tables::vni_of(one.first), Tables::pid_of(one.first));
+    return true;
+  });
   services_.close(group_of(group)->service_row);
   tables_.groups[group].reset();
   return {};
@@ -129,6 +134,18 @@ bool Nic::pid_is_free(unsigned group, unsigned vni, unsigned pid) const {
   return reserved == tables_.reserved_pids.end() || reserved->second == group;
 }
 
+// Of the processes that share the NIC this one gets all of them, or none.
+bool Nic::claim_pids(unsigned vni, unsigned first, unsigned count) {
+  if (pid_owners_ == nullptr) return true;
+  for (unsigned one = first; one < first + count; ++one) {
+    if (pid_owners_->claim(vni, one)) continue;
+    while (one-- > first)
+      pid_owners_->release(vni, one);
+    return false;
+  }
+  return true;
+}
+
 Made<unsigned> Nic::reserve_pids(unsigned group, unsigned vni, unsigned pid, unsigned count,
                                  const Caller& caller) {
   if (group_of(group) == nullptr || !services_.has_vni(vni, caller) || pid > kPidAnyValue ||
@@ -142,13 +159,14 @@ Made<unsigned> Nic::reserve_pids(unsigned group, unsigned vni, unsigned pid, uns
     }
     return true;
   };
+  const auto take = [&](unsigned at) { return are_free(at) && claim_pids(vni, at, count); };
   unsigned first = pid;
   if (pid == kPidAnyValue) {
     first = 0;
-    while (first < kPidAnyValue && !are_free(first))
+    while (first < kPidAnyValue && !take(first))
       ++first;
     if (first == kPidAnyValue) return no(ENOSPC);
-  } else if (!are_free(pid)) {
+  } else if (!take(pid)) {
     return no(EEXIST);
   }
   for (unsigned one = first; one < first + count; ++one)
@@ -166,10 +184,10 @@ Made<Nic::DomainId> Nic::make_domain(unsigned group, unsigned vni, unsigned pid,
              !tables_.reserved_pids.contains(Tables::domain_key(vni, one));
     };
     pid = 0;
-    while (pid < kPidAnyValue && !is_anybodys(pid))
+    while (pid < kPidAnyValue && !(is_anybodys(pid) && claim_pids(vni, pid, 1)))
       ++pid;
     if (pid == kPidAnyValue) return no(ENOSPC);
-  } else if (!pid_is_free(group, vni, pid)) {
+  } else if (!pid_is_free(group, vni, pid) || !claim_pids(vni, pid, 1)) {
     return no(EEXIST);
   }
   const std::uint32_t key = Tables::domain_key(vni, pid);
@@ -188,6 +206,7 @@ Made<void> Nic::drop_domain(std::uint32_t key) {
   if (found == tables_.domains.end()) return no(EINVAL);
   if (found->second->maps > 0) return no(EBUSY);
   --group_of(found->second->group)->objects;
+  if (pid_owners_ != nullptr) pid_owners_->release(found->second->vni, found->second->pid);
   tables_.domains.erase(found);
   tables_.reserved_pids.erase(key);
   portals_.domains_changed();

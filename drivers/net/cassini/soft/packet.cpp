@@ -35,9 +35,9 @@ PacketHeader encode(const Packet& packet) {
   Bits::Eom::set(at, packet.eom ? 1 : 0);
   Bits::Restricted::set(at, message.restricted ? 1 : 0);
   Bits::Try::set(at, packet.attempt);
-  Bits::SourceNid::set(at, message.source);
+  Bits::SourceNid::set(at, nic_of(message.source));
   Bits::EndpointDefined::set(at, endpoint_defined(message.pid, message.index));
-  Bits::Nid::set(at, message.destination);
+  Bits::Nid::set(at, nic_of(message.destination));
   Bits::Vni::set(at, message.vni);
   Bits::IndexExt::set(at, message.index & 31U);
   Bits::TrafficClass::set(at, message.traffic_class);

@@ -13,8 +13,10 @@ constexpr unsigned kWireBursts = 4;
 constexpr unsigned kLooksPerStep = 8;  // connections checked for idleness
 
 std::uint64_t key_of(const Message& message, unsigned lane) {
-  const std::uint64_t to =
-      std::uint64_t{message.destination} << 20 | std::uint64_t{message.pid} << 8 | message.index;
+  static_assert(kSharesMax <= 1U << (12 - kPidBits), "share and PID have 12 bits");
+  const unsigned process = share_of(message.destination) << kPidBits | message.pid;
+  const std::uint64_t to = std::uint64_t{nic_of(message.destination)} << 20 |
+                           std::uint64_t{process} << 8 | message.index;
   return std::uint64_t{lane} << 60 | to << 20 | std::uint64_t{message.vni} << 4 |
          message.traffic_class;
 }

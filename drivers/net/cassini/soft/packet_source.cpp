@@ -18,8 +18,10 @@ void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalB
       return;
     }
   }
+  Message routed = message;
+  routed.destination = wire_.route(message.destination, message.vni, message.pid);
   const std::uint16_t number =
-      retry_.parked(message.destination, now_ns_) ? kNone : connection_for(message);
+      retry_.parked(routed.destination, now_ns_) ? kNone : connection_for(routed);
   if (number == kNone) {
     nic_.completed(message, completion, {.code = ReturnCode::kUndeliverable});
     return;
@@ -27,7 +29,7 @@ void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalB
   const std::uint16_t slot = free_messages_.back();
   free_messages_.pop_back();
   Outgoing& out = messages_[slot];
-  out.message = message;
+  out.message = routed;
   out.completion = completion;
   out.local = local;
   out.outcome = {};

@@ -16,7 +16,7 @@ void PacketPort::on_packet(NicAddress from, std::span<const std::byte> bytes) {
   // A response repeats the addresses of its request.
   if (!packet ||
       (answer ? packet->message.source : packet->message.destination) != nic_.address() ||
-      (answer ? packet->message.destination : packet->message.source) != from) {
+      (answer ? packet->message.destination : packet->message.source) != nic_of(from)) {
     stats_.add(PortCounters::Id::kBad);
     return;
   }

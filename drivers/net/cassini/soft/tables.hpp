@@ -141,6 +141,8 @@ struct Tables {
   [[nodiscard]] static std::uint32_t domain_key(unsigned vni, unsigned pid) {
     return vni << 16 | pid;
   }
+  [[nodiscard]] static unsigned vni_of(std::uint32_t key) { return key >> 16; }
+  [[nodiscard]] static unsigned pid_of(std::uint32_t key) { return key & 0xffffU; }
   [[nodiscard]] EventQueue* eq(unsigned number) const {
     return number < eqs.size() ? eqs[number].get() : nullptr;
   }

@@ -16,6 +16,17 @@ namespace plnet::cassini::soft {
 
 using NicAddress = std::uint32_t;  // 20 bits
 
+// A wire may carry packets of several processes that share a NIC: the number of the process, its
+// share, is above the address then. Share 0 is the NIC without sharing.
+inline constexpr unsigned kShareShift = 20;
+inline constexpr unsigned kSharesMax = 8;
+constexpr NicAddress nic_of(NicAddress at) {
+  return at & ((1U << kShareShift) - 1);
+}
+constexpr unsigned share_of(NicAddress at) {
+  return at >> kShareShift;
+}
+
 class WireEvents {
  public:
   virtual ~WireEvents() = default;
@@ -35,6 +46,10 @@ class Wire {
   // The same for one receiver, which may have less room. Until it has announced its room, the
   // minimum of all.
   [[nodiscard]] virtual std::size_t packet_bytes_max_to(NicAddress to) const = 0;
+  // The NIC with the share of it that has the PID.
+  [[nodiscard]] virtual NicAddress route(NicAddress to, unsigned /*vni*/, unsigned /*pid*/) {
+    return to;
+  }
   // Copies both before it returns. False: no room now, try again after poll().
   [[nodiscard]] virtual bool send(NicAddress to, std::span<const std::byte> header,
                                   std::span<const std::byte> payload) = 0;

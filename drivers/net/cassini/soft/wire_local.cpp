@@ -39,7 +39,13 @@ std::string socket_name(NicAddress address) {
   std::string name = "/nic-";
   for (int shift = 16; shift >= 0; shift -= 4)
     name += kDigits[address >> shift & 0xfU];
+  if (const unsigned share = share_of(address); share > 0) name += "." + std::to_string(share);
   return name;
+}
+
+bool is_nic(NicAddress address) {
+  const NicAddress nic = nic_of(address);
+  return nic != 0 && nic != kNicAddressAny && share_of(address) < kSharesMax;
 }
 
 bool set_path(sockaddr_un& to, const std::string& path) {
@@ -141,7 +147,8 @@ std::array<std::byte, WireLocal::kGreetingBytes> WireLocal::greeting(NicAddress 
   return bytes;
 }
 
-WireLocal::WireLocal(const WireLocalOptions& options) : options_(options), packet_(kPacketBytes) {
+WireLocal::WireLocal(const WireLocalOptions& options)
+    : options_(options), own_(options.address), packet_(kPacketBytes) {
   looked_at_.reserve(1 + std::size_t{2} * options.peers);
   connected_.reserve(options.peers);
   incoming_.reserve(options.peers);
@@ -157,26 +164,38 @@ plnet::Outcome<std::unique_ptr<WireLocal>> WireLocal::open(const WireLocalOption
                                           std::to_string(kRingBytesMin) + " to " +
                                           std::to_string(kRingBytesMax));
   auto wire = std::unique_ptr<WireLocal>(new WireLocal(options));
+  if (auto done = wire->take_share(); !done) return std::unexpected(std::move(done.error()));
   if (auto done = wire->listen(); !done) return std::unexpected(std::move(done.error()));
   return wire;
+}
+
+// The first one that is free.
+plnet::Outcome<void> WireLocal::take_share() {
+  constexpr mode_t kOwner = 0600;
+  const std::string first = options_.directory + socket_name(options_.address);
+  for (unsigned share = 0; share < kSharesMax; ++share) {
+    own_ = options_.address | share << kShareShift;
+    const std::string path = options_.directory + socket_name(own_) + ".lock";
+    lock_ = LocalDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwner));
+    if (lock_ && ::flock(lock_.number(), LOCK_EX | LOCK_NB) == 0) return pids_.open(first, share);
+    if (lock_ && errno == EWOULDBLOCK) continue;
+    const int number = errno;
+    return failure(errc_of_errno(number),
+                   "cassini: " + path + ": " + std::generic_category().message(number));
+  }
+  return failure(Errc::kBusy, "cassini: " + first + ": " + std::to_string(kSharesMax) +
+                                  " processes have this NIC already");
 }
 
 // The kernel gives the lock back at the end of a process, however it ends; its socket stays as a
 // file on which nothing listens, and the next owner of the lock replaces it.
 plnet::Outcome<void> WireLocal::listen() {
-  const std::string path = options_.directory + socket_name(options_.address);
+  const std::string path = options_.directory + socket_name(own_);
   const auto error = [&path](const char* what) {
     const int number = errno;
     return failure(errc_of_errno(number), "cassini: " + path + ": " + what + ": " +
                                               std::generic_category().message(number));
   };
-  constexpr mode_t kOwner = 0600;
-  lock_ = LocalDescriptor(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwner));
-  if (!lock_) return error("its lock file");
-  if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return error("lock");
-    return failure(Errc::kBusy, "cassini: " + path + ": another process has this NIC address");
-  }
   sockaddr_un own{};
   if (!set_path(own, path))
     return failure(Errc::kTooBig, "cassini: " + path + ": the path of a socket has at most " +
@@ -192,6 +211,13 @@ plnet::Outcome<void> WireLocal::listen() {
 
 WireLocal::~WireLocal() {
   if (!path_.empty()) (void)::unlink(path_.c_str());
+}
+
+NicAddress WireLocal::route(NicAddress to, unsigned vni, unsigned pid) {
+  auto share = pids_of_all_.known_share(to, vni, pid, now_ns_);
+  if (!share)
+    share = pids_of_all_.look_up_share(options_.directory + socket_name(to), to, vni, pid, now_ns_);
+  return to | *share << kShareShift;
 }
 
 bool WireLocal::send(NicAddress to, std::span<const std::byte> header,
@@ -254,7 +280,7 @@ void WireLocal::dial(NicAddress to, Outgoing& peer) {
   if (!shared) return;
   LocalMapping memory(shared.number(), bytes);
   if (!memory) return;
-  auto words = greeting(options_.address, options_.ring_bytes);
+  auto words = greeting(own_, options_.ring_bytes);
   if (!send_greeting(socket.number(), words, shared.number())) return;
   peer.socket = std::move(socket);
   peer.memory = std::move(memory);
@@ -382,12 +408,11 @@ bool WireLocal::take_greeting(Incoming& peer) {
   errno = 0;
   const LocalDescriptor shared = receive_greeting(peer.socket.number(), bytes);
   if (!shared) return errno == EAGAIN;
-  const auto address = LocalGreeting::Address::get(bytes.data());
+  const auto address = static_cast<NicAddress>(LocalGreeting::Address::get(bytes.data()));
   const auto ring_bytes = LocalGreeting::RingBytes::get(bytes.data());
   if (LocalGreeting::Magic::get(bytes.data()) != kGreetingMagic ||
-      LocalGreeting::Version::get(bytes.data()) != kGreetingVersion || address == 0 ||
-      address >= kNicAddressAny || !std::has_single_bit(ring_bytes) || ring_bytes < kRingBytesMin ||
-      ring_bytes > kRingBytesMax)
+      LocalGreeting::Version::get(bytes.data()) != kGreetingVersion || !is_nic(address) ||
+      !std::has_single_bit(ring_bytes) || ring_bytes < kRingBytesMin || ring_bytes > kRingBytesMax)
     return false;
   const std::size_t length = kLocalRingHeaderBytes + ring_bytes;
   if (!is_safe_memory(shared.number(), length)) return false;
@@ -395,7 +420,7 @@ bool WireLocal::take_greeting(Incoming& peer) {
   if (!memory) return false;
   peer.memory = std::move(memory);
   peer.ring = LocalRingReader(peer.memory.memory(), ring_bytes);
-  peer.address = static_cast<NicAddress>(address);
+  peer.address = address;
   return true;
 }
 

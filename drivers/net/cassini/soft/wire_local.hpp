@@ -5,6 +5,10 @@
 // writer. Packets then need no system call. The kernel closes the sockets of a process that dies,
 // which ends its rings; nothing that it held stays locked.
 //
+// Several processes may have the same NIC, each a share of it: the second one listens on
+// nic-00100.1, and so on. PIDs belong to one of them each (local_pids.hpp), and messages go to the
+// share that has the PID.
+//
 // A ring comes as a sealed memfd: its other owner cannot shrink it, and third processes never see
 // it. Packets of an address are taken only from the process that listens on that address's socket.
 #pragma once
@@ -22,6 +26,7 @@
 
 #include "drivers/net/cassini/soft/field.hpp"
 #include "drivers/net/cassini/soft/local_handles.hpp"
+#include "drivers/net/cassini/soft/local_pids.hpp"
 #include "drivers/net/cassini/soft/local_ring.hpp"
 #include "drivers/net/cassini/soft/packet.hpp"
 #include "drivers/net/cassini/soft/wire.hpp"
@@ -65,7 +70,7 @@ class WireLocal final : public Wire {
   static constexpr std::size_t kRingBytesMin = std::size_t{1} << 15U;
   static constexpr std::size_t kRingBytesMax = std::size_t{1} << 24U;
 
-  // Fails with kBusy while another process, or another wire of this one, has the address.
+  // Fails with kBusy while other processes, or other wires of this one, have all shares of the NIC.
   [[nodiscard]] static plnet::Outcome<std::unique_ptr<WireLocal>> open(
       const WireLocalOptions& options);
   ~WireLocal() override;
@@ -76,11 +81,15 @@ class WireLocal final : public Wire {
   [[nodiscard]] std::size_t packet_bytes_max_to(NicAddress /*to*/) const override {
     return kPacketBytes;
   }
+  [[nodiscard]] NicAddress route(NicAddress to, unsigned vni, unsigned pid) override;
   [[nodiscard]] bool send(NicAddress to, std::span<const std::byte> header,
                           std::span<const std::byte> payload) override;
   unsigned poll(std::uint64_t now_ns, WireEvents& events) override;
   [[nodiscard]] CounterView counters() const override { return stats_.view(); }
   [[nodiscard]] std::uint64_t count(LocalWireCounters::Id id) const { return stats_.get(id); }
+  [[nodiscard]] PidOwners& pids() { return pids_; }
+  // The address, with the share that this process has.
+  [[nodiscard]] NicAddress own() const { return own_; }
 
   static constexpr std::size_t kGreetingBytes = layout::LocalGreeting::kBytes;
   [[nodiscard]] static std::array<std::byte, kGreetingBytes> greeting(NicAddress own,
@@ -110,6 +119,7 @@ class WireLocal final : public Wire {
 
   explicit WireLocal(const WireLocalOptions& options);
   [[nodiscard]] plnet::Outcome<void> listen();
+  [[nodiscard]] plnet::Outcome<void> take_share();
   // Connected, or nullptr.
   [[nodiscard]] Outgoing* outgoing_to(NicAddress to);
   [[nodiscard]] bool make_place();
@@ -123,6 +133,9 @@ class WireLocal final : public Wire {
   [[nodiscard]] unsigned take_in(Incoming& peer, WireEvents& events);
 
   const WireLocalOptions options_;
+  NicAddress own_;
+  LocalPids pids_;
+  LocalPidReader pids_of_all_;
   LocalDescriptor lock_;
   LocalDescriptor listener_;
   std::string path_;  // of the listener

@@ -181,7 +181,8 @@ TEST(SoftLimits, KindsOfMappings) {
     return nic.map(group, memory.data(), kPages, {.read = true, .write = true, .kind = kind});
   };
   const unsigned first = map(1).value();
-  EXPECT_EQ(nic.mapping(map(1).value()).lac, nic.mapping(first).lac);
+  const unsigned second = map(1).value();
+  EXPECT_EQ(nic.mapping(second).lac, nic.mapping(first).lac);
   std::vector<unsigned> others;
   for (std::uint64_t kind = 2; kind <= kAddressContextsPerGroup; ++kind)
     others.push_back(map(kind).value());

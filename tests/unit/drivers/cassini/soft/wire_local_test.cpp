@@ -127,17 +127,6 @@ TEST(WireLocal, ToItself) {
   EXPECT_EQ(pair.at_one.packets[0], std::pair(NicAddress{1}, packet));
 }
 
-TEST(WireLocal, AnAddressHasOneOwner) {
-  Pair pair;
-  const auto second = WireLocal::open({.directory = pair.folder.path(), .address = 2});
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code, Errc::kBusy);
-  EXPECT_EQ(second.error().what,
-            "cassini: " + pair.folder.path() + "/nic-00002: another process has this NIC address");
-  pair.two.reset();
-  EXPECT_NE(open(pair.folder, 2), nullptr);
-}
-
 TEST(WireLocal, OptionsThatAreRefused) {
   const Folder folder;
   for (const NicAddress address : {0U, 0xfffffU})
@@ -210,7 +199,6 @@ TEST(WireLocal, AProcessThatIsKilled) {
   char word = 0;
   ASSERT_EQ(::read(told[0], &word, 1), 1);
   ASSERT_EQ(word, 'y');
-  EXPECT_FALSE(WireLocal::open({.directory = folder.path(), .address = 2}));
   Turns turns;
   Received at_one, at_two;
   const auto one = open(folder, 1);
@@ -325,6 +313,7 @@ TEST(WireLocal, GreetingsThatAreRefused) {
       {with(0, 0), good.descriptor},
       {with(4, 99), good.descriptor},
       {with(8, 0), good.descriptor},
+      {with(10, 0x80), good.descriptor},
       {with(11, 0xff), good.descriptor},
       {with(16, 1), good.descriptor},
       {with(23, 1), good.descriptor}};
