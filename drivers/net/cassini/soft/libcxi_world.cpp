@@ -33,6 +33,7 @@ constexpr std::size_t kConfigMax = 65536;
 Service default_service(const SoftConfig& config) {
   constexpr unsigned kTriggered = 512;
   Service service{.id = kDefaultService, .vnis = config.vnis};
+  service.any_vni = config.vnis.empty();
   service.restricts_resources = true;
   service.shares[static_cast<unsigned>(Resource::kTriggered)] = {.most = kTriggered,
                                                                  .kept = kTriggered};

@@ -19,7 +19,7 @@
 
 namespace plnet::cassini::soft {
 
-// Of the own NIC.
+// PIDs of the own NIC.
 class LocalPids final : public PidOwners {
  public:
   // `path` is that of the NIC's first socket.
@@ -32,7 +32,7 @@ class LocalPids final : public PidOwners {
   std::uint8_t mark_ = 0;
 };
 
-// Of other NICs, and of the own one. An answer is valid for a while, so that messages need no
+// Owners of PIDs of any NIC. An answer is valid for a while, so that messages need no
 // system call each.
 class LocalPidReader {
  public:

@@ -134,7 +134,7 @@ bool Nic::pid_is_free(unsigned group, unsigned vni, unsigned pid) const {
   return reserved == tables_.reserved_pids.end() || reserved->second == group;
 }
 
-// Of the processes that share the NIC this one gets all of them, or none.
+// All of them or none, among the processes that share the NIC.
 bool Nic::claim_pids(unsigned vni, unsigned first, unsigned count) {
   if (pid_owners_ == nullptr) return true;
   for (unsigned one = first; one < first + count; ++one) {

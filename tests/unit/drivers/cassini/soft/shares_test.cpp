@@ -200,7 +200,7 @@ TEST(SoftShares, KilledProcessLosesItsPids) {
   ::close(told[1]);
 }
 
-// Whatever the bytes of the file are, the share is one that may exist.
+// Any byte of the file stands for a share that may exist.
 TEST(SoftShares, FileWithOtherBytes) {
   const Folder folder;
   const auto wire = open(folder, 2);
