@@ -31,7 +31,7 @@ constexpr std::size_t kConfigMax = 65536;
 // As the driver makes it (cass_svc.c: cass_svc_init()): libfabric's provider executes no triggered
 // operations for a service that keeps none.
 Service default_service(const SoftConfig& config) {
-  constexpr unsigned kTriggered = 512;
+  constexpr unsigned kTriggered = SoftConfig::kTriggeredKept;
   Service service{.id = kDefaultService, .vnis = config.vnis};
   service.any_vni = config.vnis.empty();
   service.restricts_resources = true;
@@ -41,8 +41,10 @@ Service default_service(const SoftConfig& config) {
 }
 
 NicOptions nic_options(const SoftConfig& config, NicAddress address) {
+  std::vector<Service> services{default_service(config)};
+  services.insert(services.end(), config.services.begin(), config.services.end());
   return {.address = address,
-          .services = {default_service(config)},
+          .services = std::move(services),
           .traffic_classes = config.traffic_classes,
           .strict = config.strict};
 }

@@ -15,12 +15,17 @@ namespace plnet::cassini::soft {
 
 struct SoftConfig {
   static constexpr unsigned kDevicesMax = 16;
+  static constexpr unsigned kServicesMax = 16;  // the highest number of one
+  // Triggered operations that the default service keeps (cass_svc.c: default_svc_num_tles).
+  static constexpr unsigned kTriggeredKept = 512;
   static constexpr NicAddress kFirstAddress = 0x100;
 
   // One device for each address, cxi0 first.
   std::vector<NicAddress> addresses{kFirstAddress, kFirstAddress + 1};
   // VNIs of the default service; empty: any.
   std::vector<std::uint16_t> vnis;
+  // Services beside the default one, by their numbers.
+  std::vector<Service> services;
   // One bit for each traffic class that the devices have (NicOptions).
   unsigned traffic_classes = kAllTrafficClasses;
   bool strict = false;  // NicOptions

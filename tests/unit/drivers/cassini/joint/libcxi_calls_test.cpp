@@ -315,6 +315,29 @@ TEST(LibcxiConfig, TheFileListsTheDevices) {
   PLNET_CALL(library, cxil_free_device_list)(list);
 }
 
+// Each process that has the library has the services of its file, too.
+TEST(LibcxiConfig, TheFileListsServices) {
+  const Copy copy("vnis = 1\nservice.2.vnis = 8\nservice.2.limits = tgqs 1\n");
+  const Library library(copy.path);
+  Device* device = nullptr;
+  Lni* lni = nullptr;
+  ASSERT_EQ(PLNET_CALL(library, cxil_open_device)(0U, &device), 0);
+  Service shown{};
+  ASSERT_EQ(PLNET_CALL(library, cxil_get_svc)(device, 2U, &shown), 0);
+  EXPECT_EQ(shown.flags, kServiceEnabled | kRestrictedVnis | kResourceLimits);
+  EXPECT_EQ(shown.vnis[0], 8);
+  EXPECT_EQ(shown.limits[static_cast<unsigned>(soft::Resource::kTargetQueues)].most, 1);
+  ASSERT_EQ(PLNET_CALL(library, cxil_alloc_lni)(device, &lni, 2U), 0);
+  const CommandQueueOptions options{.slots = 64};
+  CommandQueue* queue = nullptr;
+  CommandQueue* further = nullptr;
+  EXPECT_EQ(PLNET_CALL(library, cxil_alloc_cmdq)(lni, nullptr, &options, &queue), 0);
+  EXPECT_EQ(PLNET_CALL(library, cxil_alloc_cmdq)(lni, nullptr, &options, &further), -ENOSPC);
+  EXPECT_EQ(PLNET_CALL(library, cxil_destroy_cmdq)(queue), 0);
+  EXPECT_EQ(PLNET_CALL(library, cxil_destroy_lni)(lni), 0);
+  PLNET_CALL(library, cxil_close_device)(device);
+}
+
 TEST(LibcxiConfig, FileThatIsWrongLeavesNoDevices) {
   const Copy copy("devices = many\n");
   const Library library(copy.path);

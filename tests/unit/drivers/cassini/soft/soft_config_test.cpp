@@ -37,6 +37,27 @@ TEST(SoftConfigFile, TrafficClasses) {
   EXPECT_EQ(config->traffic_classes, 0b1001U);
 }
 
+TEST(SoftConfigFile, ServicesOfTheDevices) {
+  const auto config = parse_soft_config(
+      "vnis = 1 10\nservice.3.vnis = 8 9\nservice.3.users = 1000\nservice.3.groups = 5\n"
+      "service.3.classes = bulk_data\nservice.2.vnis = 7\nservice.2.limits = eqs 10 txqs 2 tles "
+      "1536");
+  ASSERT_TRUE(config) << config.error();
+  ASSERT_EQ(config->services.size(), 2U);
+  const Service& few = config->services[0];
+  EXPECT_EQ(few.id, 2U);
+  EXPECT_TRUE(few.enabled && few.restricts_resources && !few.restricts_members);
+  EXPECT_EQ(few.shares[static_cast<unsigned>(Resource::kEventQueues)].most, 10U);
+  EXPECT_EQ(few.shares[static_cast<unsigned>(Resource::kTransmitQueues)].most, 2U);
+  EXPECT_EQ(few.shares[static_cast<unsigned>(Resource::kTriggered)].kept, 1536U);
+  const Service& one = config->services[1];
+  EXPECT_EQ(one.vnis, (std::vector<std::uint16_t>{8, 9}));
+  EXPECT_EQ(one.traffic_classes, 0b100U);
+  EXPECT_TRUE(one.admits({.user = 1000, .group = 1}));
+  EXPECT_TRUE(one.admits({.user = 1, .group = 5}));
+  EXPECT_FALSE(one.admits({}));
+}
+
 TEST(SoftConfigFile, AFabricOfSeveralProcesses) {
   EXPECT_TRUE(parse_soft_config("join = process")->fabric.empty());
   const auto config = parse_soft_config("join = local  /run/fabric one ");
@@ -75,6 +96,24 @@ TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
             "bulk"},
            {"classes = bulk_data\nclasses = bulk_data",
             "line 2: classes stands here a second time"},
+           {"service.1.vnis = 8", "line 1: a service has a number from 2 to 16, not 1"},
+           {"service.17.vnis = 8", "line 1: a service has a number from 2 to 16, not 17"},
+           {"service = 8", "line 1: no such setting: service"},
+           {"service.2 = 8", "line 1: not a setting of a service: "},
+           {"service.2.vni = 8", "line 1: not a setting of a service: vni"},
+           {"service.2.vnis = 8 x", "line 1: not a setting of a service: x"},
+           {"service.2.users = 1 2 3", "line 1: not a setting of a service: 3"},
+           {"service.2.limits = eqs", "line 1: not a setting of a service: a name at the end"},
+           {"service.2.limits = eq 3", "line 1: not a setting of a service: eq"},
+           {"service.2.limits = eqs 65536", "line 1: not a setting of a service: 65536"},
+           {"service.2.users = 1", "service 2: it has no vnis"},
+           {"vnis = 1 8\nservice.2.vnis = 8", "service 2: VNI 8 belongs to another service"},
+           {"service.3.vnis = 8\nservice.2.vnis = 8",
+            "service 3: VNI 8 belongs to another service"},
+           {"service.2.vnis = 8\nservice.2.limits = tles 1000\nservice.3.vnis = 9\n"
+            "service.3.limits = tles 537",
+            "service 3: no 537 tles are left for it"},
+           {"service.2.vnis = 8 8", "service 2: VNI 8 belongs to another service"},
            {"strict = maybe", "line 1: strict is yes or no, not maybe"},
            {"join = process\njoin = process", "line 2: join is set a second time"},
        }) {
