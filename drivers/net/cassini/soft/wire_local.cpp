@@ -131,6 +131,18 @@ pid_t process_of(int socket) {
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 ? peer.pid : -1;
 }
 
+// The network namespace of a process, as a lab gives each rank; 0: it cannot be seen.
+ino_t network_of(const std::string& process) {
+  struct stat network{};
+  return ::stat(("/proc/" + process + "/ns/net").c_str(), &network) == 0 ? network.st_ino : 0;
+}
+
+// The namespace of the process that holds the lock and has written it there; 0: none yet.
+ino_t network_in(int lock) {
+  std::uint64_t network = 0;
+  return ::pread(lock, &network, sizeof network, 0) == sizeof network ? network : 0;
+}
+
 bool is_hung_up(short events) {
   return (static_cast<unsigned>(events) & (POLLHUP | POLLERR | POLLRDHUP | POLLNVAL)) != 0;
 }
@@ -169,22 +181,44 @@ plnet::Outcome<std::unique_ptr<WireLocal>> WireLocal::open(const WireLocalOption
   return wire;
 }
 
-// The first one that is free.
+// The first one that is free, if the processes of the others are in the same network namespace.
 plnet::Outcome<void> WireLocal::take_share() {
   constexpr mode_t kOwner = 0600;
   const std::string first = options_.directory + socket_name(options_.address);
+  const std::uint64_t network = network_of("self");
   for (unsigned share = 0; share < kSharesMax; ++share) {
-    own_ = options_.address | share << kShareShift;
-    const std::string path = options_.directory + socket_name(own_) + ".lock";
-    lock_ = LocalDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwner));
-    if (lock_ && ::flock(lock_.number(), LOCK_EX | LOCK_NB) == 0) return pids_.open(first, share);
-    if (lock_ && errno == EWOULDBLOCK) continue;
-    const int number = errno;
-    return failure(errc_of_errno(number),
-                   "cassini: " + path + ": " + std::generic_category().message(number));
+    const NicAddress at = options_.address | share << kShareShift;
+    const std::string path = options_.directory + socket_name(at) + ".lock";
+    LocalDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwner));
+    const bool is_free = lock && ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0;
+    if (!is_free && (!lock || errno != EWOULDBLOCK)) {
+      const int number = errno;
+      return failure(errc_of_errno(number),
+                     "cassini: " + path + ": " + std::generic_category().message(number));
+    }
+    if (!is_free && network_in(lock.number()) != 0 && network_in(lock.number()) != network)
+      return failure(Errc::kBusy,
+                     "cassini: " + first + ": a process in another network namespace has this NIC");
+    if (!is_free || lock_) continue;
+    lock_ = std::move(lock);
+    own_ = at;
+    (void)!::pwrite(lock_.number(), &network, sizeof network, 0);
   }
+  if (lock_) return pids_.open(first, share_of(own_));
   return failure(Errc::kBusy, "cassini: " + first + ": " + std::to_string(kSharesMax) +
                                   " processes have this NIC already");
+}
+
+// A share is believed to be one if its process is in the network namespace of the first share's.
+bool WireLocal::is_of_nic(NicAddress at, int socket) const {
+  if (share_of(at) == 0) return true;
+  const LocalDescriptor first = new_socket();
+  sockaddr_un there{};
+  if (!first || !set_path(there, options_.directory + socket_name(nic_of(at))) ||
+      ::connect(first.number(), as_address(there), sizeof there) != 0)
+    return true;  // there is no first share
+  const auto network = [](int of) { return network_of(std::to_string(process_of(of))); };
+  return network(first.number()) == network(socket);
 }
 
 // The kernel gives the lock back at the end of a process, however it ends; its socket stays as a
@@ -275,6 +309,7 @@ void WireLocal::dial(NicAddress to, Outgoing& peer) {
     peer.busy = errno == EAGAIN;  // its backlog is full
     return;
   }
+  if (!is_of_nic(to, socket.number())) return;
   const std::size_t bytes = kLocalRingHeaderBytes + options_.ring_bytes;
   const LocalDescriptor shared = new_ring_memory(bytes);
   if (!shared) return;
@@ -431,7 +466,8 @@ void WireLocal::prove(Incoming& peer) {
   Outgoing* to = outgoing_to(peer.address);
   if (to == nullptr || !to->socket) return;
   const pid_t process = process_of(to->socket.number());
-  if (process < 0 || process != process_of(peer.socket.number())) {
+  if (process < 0 || process != process_of(peer.socket.number()) ||
+      !is_of_nic(peer.address, peer.socket.number())) {
     pollfd other{.fd = to->socket.number(), .events = POLLRDHUP, .revents = 0};
     if (::poll(&other, 1, 0) > 0 && is_hung_up(other.revents)) {
       hang_up(*to, Id::kEnded);  // the address has another process now: dialled again soon

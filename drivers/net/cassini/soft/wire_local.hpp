@@ -70,7 +70,8 @@ class WireLocal final : public Wire {
   static constexpr std::size_t kRingBytesMin = std::size_t{1} << 15U;
   static constexpr std::size_t kRingBytesMax = std::size_t{1} << 24U;
 
-  // Fails with kBusy while other processes, or other wires of this one, have all shares of the NIC.
+  // Fails with kBusy while other processes, or other wires of this one, have all shares of the NIC,
+  // or a process in another network namespace has one.
   [[nodiscard]] static plnet::Outcome<std::unique_ptr<WireLocal>> open(
       const WireLocalOptions& options);
   ~WireLocal() override;
@@ -120,6 +121,7 @@ class WireLocal final : public Wire {
   explicit WireLocal(const WireLocalOptions& options);
   [[nodiscard]] plnet::Outcome<void> listen();
   [[nodiscard]] plnet::Outcome<void> take_share();
+  [[nodiscard]] bool is_of_nic(NicAddress at, int socket) const;
   // Connected, or nullptr.
   [[nodiscard]] Outgoing* outgoing_to(NicAddress to);
   [[nodiscard]] bool make_place();

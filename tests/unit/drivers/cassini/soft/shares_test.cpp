@@ -8,9 +8,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,6 +201,80 @@ TEST(SoftShares, KilledProcessLosesItsPids) {
   EXPECT_EQ(reader.look_up_share(folder.path + "/nic-00002", 2, 1, 5, 0), 1U);
   ::close(told[0]);
   ::close(told[1]);
+}
+
+// A child in another network namespace, as another rank of a lab is. Nothing: it may not make one.
+std::optional<bool> in_another_network(const std::function<bool()>& try_it) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::unshare(CLONE_NEWNET) != 0 ? 2 : try_it() ? 0 : 1);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 2) return std::nullopt;
+  return WEXITSTATUS(status) == 0;
+}
+
+TEST(SoftShares, ProcessOfAnotherNetworkGetsNone) {
+  const Folder folder;
+  const auto wire = open(folder, 2);
+  const auto refused = in_another_network([&folder] {
+    const auto further = WireLocal::open({.directory = folder.path, .address = 2});
+    return !further && further.error().code == Errc::kBusy &&
+           further.error().what == "cassini: " + folder.path +
+                                       "/nic-00002: a process in another network namespace has "
+                                       "this NIC";
+  });
+  if (!refused) GTEST_SKIP() << "only an administrator makes network namespaces";
+  EXPECT_TRUE(*refused);
+}
+
+struct Deaf final : WireEvents {
+  void on_packet(NicAddress /*from*/, std::span<const std::byte> /*packet*/) override { ++packets; }
+  void on_link(bool /*up*/, NicAddress /*own*/) override {}
+  unsigned packets = 0;
+};
+
+// A process that has taken a share by its own means is not heard, and gets nothing.
+TEST(SoftShares, StrangersShareIsNotBelieved) {
+  Folder folder;
+  const auto first = open(folder, 2);
+  const auto other = open(folder, 3);
+  std::array<int, 2> told{}, asked{};
+  ASSERT_EQ(::pipe(told.data()), 0);
+  ASSERT_EQ(::pipe(asked.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto share = WireLocal::open({.directory = folder.path, .address = 2});
+    const bool is_away = share && (*share)->pids().claim(1, 5) && ::unshare(CLONE_NEWNET) == 0;
+    Deaf events;
+    if (share) {
+      (void)(*share)->poll(1, events);
+      (void)!(*share)->send(3, std::array<std::byte, 4>{}, {});
+    }
+    char word = is_away ? 'y' : 'n';
+    (void)!::write(told[1], &word, 1);
+    (void)!::read(asked[0], &word, 1);
+    for (std::uint64_t turn = 1; share && turn < 50; ++turn)
+      (void)(*share)->poll(turn * 2'000'000, events);
+    ::_exit(events.packets == 0 ? 0 : 1);
+  }
+  char word = 0;
+  ASSERT_EQ(::read(told[0], &word, 1), 1);
+  Deaf events;
+  for (std::uint64_t turn = 1; turn < 50; ++turn)
+    (void)other->poll(turn * 2'000'000, events);
+  const NicAddress to = other->route(2, 1, 5);
+  EXPECT_TRUE(other->send(to, std::array<std::byte, 4>{}, {}));
+  EXPECT_EQ(::write(asked[1], &word, 1), 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  for (const int end : {told[0], told[1], asked[0], asked[1]})
+    ::close(end);
+  if (word != 'y') GTEST_SKIP() << "only an administrator makes network namespaces";
+  EXPECT_EQ(to, 2U | 1U << kShareShift);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "it got nothing";
+  EXPECT_EQ(events.packets, 0U);
+  EXPECT_EQ(other->count(LocalWireCounters::Id::kAccepted), 0U);
+  EXPECT_EQ(other->count(LocalWireCounters::Id::kUnreachable), 1U);
 }
 
 // Any byte of the file stands for a share that may exist.
