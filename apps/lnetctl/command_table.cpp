@@ -315,7 +315,10 @@ std::string finished_words(std::string_view line) {
 
 std::vector<std::string> CommandTable::candidates(std::string_view line) const {
   const Followers after = followers();
-  const auto found = after.find(finished_words(line));
+  auto found = after.find(finished_words(line));
+  const CommandRow* const command = awaited(line).command;
+  if (found == after.end() && command != nullptr)
+    found = after.find(std::string(command->verb.words));
   if (found == after.end()) return {};
   const std::string_view begun = line.substr(line.find_last_of(" \t") + 1);
   std::vector<std::string> words;
@@ -337,6 +340,7 @@ CommandTable::Awaited CommandTable::awaited(std::string_view line) const {
   if (found == nullptr) return {};
   const runtime::VerbRow& verb = found->row->verb;
   const OptionRow* open = nullptr;  // waits for its value
+  bool only_options = true;
   for (std::size_t i = found->used; i < words.size(); ++i) {
     const auto is_meant = [&word = words[i]](const OptionRow& option) {
       return word == fmt::format("--{}", option.name) ||
@@ -345,12 +349,13 @@ CommandTable::Awaited CommandTable::awaited(std::string_view line) const {
     const auto* const option =
         open != nullptr ? verb.options.end()
                         : std::find_if(verb.options.begin(), verb.options.end(), is_meant);
+    if (open == nullptr && option == verb.options.end()) only_options = false;
     const bool takes_value = option != verb.options.end() && !option->value_name.empty() &&
                              option->kind != OptionKind::kLevel;
     open = takes_value ? option : nullptr;
   }
   if (open != nullptr) return {manual::values_of(open->value_name), true};
-  return {manual::values_of(verb.positional.usage), false};
+  return {manual::values_of(verb.positional.usage), false, only_options ? found->row : nullptr};
 }
 
 std::string CommandTable::help_at(std::string_view line) const {

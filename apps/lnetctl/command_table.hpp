@@ -37,7 +37,8 @@ class CommandTable {
   // The values that the last word of the line may have.
   struct Awaited {
     manual::Values values = manual::Values::kNone;
-    bool of_option = false;  // then no other word may stand there
+    bool of_option = false;               // then no other word may stand there
+    const CommandRow* command = nullptr;  // if only its options are before the word
   };
   [[nodiscard]] Awaited awaited(std::string_view line) const;
 

@@ -387,6 +387,8 @@ TEST(Prompt, CompletesNamesThatTheNodeKnows) {
   EXPECT_EQ(at("ping --timeout 3 10.0.0.9"), Words{"10.0.0.9@tcp"});
   EXPECT_TRUE(at("ping --timeout ").empty()) << "a number";
   EXPECT_EQ(at("net add --net tcp9 --if "), Words{"eth0"});
+  EXPECT_EQ(at("net add --net tcp9 --i"), (Words{"--if", "--ip2net"})) << "after a value";
+  EXPECT_EQ(at("net sh --n"), Words{"--net"}) << "after an abbreviation";
   EXPECT_EQ(at("pi"), Words{"ping"});
 }
 
