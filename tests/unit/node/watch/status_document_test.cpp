@@ -66,6 +66,9 @@ TEST(StatusDocument, TheVerdictNamesEachTrouble) {
             "forwarding; 1 of 2 NIs down; 1 of 3 routes down; 1 peer cannot be reached; 7 messages "
             "dropped in the last minute");
   facts = healthy_router();
+  facts.drops = {{.cause = lnet::Cause::kTxNoPath, .lately = 1, .ever = 3}};
+  EXPECT_EQ(verdict_of(facts), "forwarding; 1 message dropped in the last minute");
+  facts = healthy_router();
   facts.standing.answered = false;
   facts.starving = 2;
   EXPECT_EQ(verdict_of(facts),
