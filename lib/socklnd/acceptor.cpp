@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 using lnet::Nid;
@@ -67,6 +69,8 @@ void Acceptor::on_accepted(StreamId stream, const StreamAddresses& addresses) {
 }
 
 std::size_t Acceptor::places_taken() const {
+  PLNET_CHECK(strangers_.capacity() - strangers_.free_count() >= leaving_count_,
+              "strangers that leave still have their place");
   return strangers_.capacity() - strangers_.free_count() - leaving_count_;
 }
 
@@ -105,6 +109,7 @@ std::span<std::byte> Acceptor::destination(std::uint32_t /*slot*/) {
 
 std::size_t Acceptor::on_bytes(std::uint32_t slot, std::size_t /*direct*/,
                                std::span<const std::byte> staged) {
+  PLNET_DEBUG_CHECK(strangers_.is_lent(slot), "events name strangers in use");
   Stranger& stranger = strangers_.at(slot);
   std::size_t used = 0;
   if (stranger.state == State::kRequest) {
@@ -129,6 +134,7 @@ std::size_t Acceptor::on_bytes(std::uint32_t slot, std::size_t /*direct*/,
 }
 
 void Acceptor::on_request(Stranger& stranger) {
+  PLNET_CHECK(stranger.state == State::kRequest, "a request is read once");
   using Request = RequestReader::State;
   switch (stranger.request.state()) {
     case Request::kNoRequest:
@@ -145,6 +151,7 @@ void Acceptor::on_request(Stranger& stranger) {
 }
 
 void Acceptor::on_hello(Stranger& stranger) {
+  PLNET_CHECK(stranger.state == State::kHello, "a HELLO is read once");
   using Reader = HelloReader::State;
   switch (stranger.hello.state()) {
     case Reader::kUnknownMagic:
@@ -165,6 +172,7 @@ void Acceptor::on_hello(Stranger& stranger) {
 }
 
 void Acceptor::introduce(Stranger& stranger) {
+  PLNET_CHECK(stranger.state == State::kHello, "a stranger is introduced once");
   const Hello& hello = stranger.hello.hello();
   Arrival& arrival = stranger.arrival;
   if (hello.source.is_any() || !hello.source.is_well_formed() ||
@@ -259,6 +267,8 @@ void Acceptor::answer_version(Stranger& stranger) {
 }
 
 void Acceptor::send_answer(Stranger& stranger) {
+  PLNET_CHECK(stranger.answer_bytes > 0 && stranger.answer_sent < stranger.answer_bytes,
+              "an answer has bytes left to send");
   stranger.state = State::kAnswering;
   const std::array<std::span<const std::byte>, 1> piece{
       std::span(stranger.answer).first(stranger.answer_bytes).subspan(stranger.answer_sent)};
@@ -270,6 +280,7 @@ void Acceptor::send_answer(Stranger& stranger) {
 }
 
 void Acceptor::on_writable(std::uint32_t slot) {
+  PLNET_DEBUG_CHECK(strangers_.is_lent(slot), "events name strangers in use");
   Stranger& stranger = strangers_.at(slot);
   if (stranger.state == State::kAnswering) send_answer(stranger);
 }
@@ -279,6 +290,7 @@ void Acceptor::on_connected(std::uint32_t /*slot*/, const StreamAddresses& /*add
 }
 
 void Acceptor::on_closed(std::uint32_t slot, Errc /*cause*/, std::uint64_t /*unacknowledged*/) {
+  PLNET_CHECK(strangers_.is_lent(slot), "events name strangers in use");
   Stranger& stranger = strangers_.at(slot);
   if (stranger.state != State::kClosing && stranger.state != State::kAnswering) {
     counters_.add(stranger.request.empty() ? Id::kLeftSilent : Id::kLeftEarly);
@@ -322,6 +334,8 @@ unsigned Acceptor::flush(Instant now) {
 }
 
 void Acceptor::queue(Stranger& stranger, Instant now) {
+  PLNET_CHECK(stranger.state == State::kIntroduced,
+              "only an introduced stranger waits for its turn");
   counters_.add(Id::kWaited);
   stranger.state = State::kQueued;
   stranger.deadline = now + kTurnTimeout;
@@ -337,6 +351,7 @@ unsigned Acceptor::serve_queue(Instant now) {
   IntrusiveList<Stranger> later;
   for (std::size_t looks = 0; looks < kTurnsAtOnce && !queued_.empty(); ++looks) {
     Stranger& stranger = *queued_.front();
+    PLNET_CHECK(stranger.state == State::kQueued, "strangers of the queue wait for their turn");
     if (!hand_over(stranger)) {
       stranger.unlink();
       later.push_back(stranger);

@@ -86,6 +86,7 @@ inline constexpr Duration kTurnTimeout = std::chrono::seconds(45);
 // The interval between two looks at waiting connections, and the number of them in one look.
 inline constexpr Duration kTurnInterval = std::chrono::milliseconds(1);
 inline constexpr std::size_t kTurnsAtOnce = 64;
+static_assert(kAddressShare > 1, "one address leaves places for others");
 
 struct AcceptorConfig {
   AcceptPolicy policy = AcceptPolicy::kSecure;

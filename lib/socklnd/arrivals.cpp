@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 void Arrivals::accept(const Arrival& arrival) {
   PLNET_CHECK(arrival.local == environment_.config.nid, "arrivals are for this interface");
+  PLNET_CHECK(!arrival.peer.nid.is_any() && arrival.peer.nid.net() == arrival.local.net(),
+              "the acceptor has determined the peer");
   if (has_share(arrival.peer.nid)) {
     environment_.complain(arrival.peer.nid, Id::kRefusedShare);
     return discard(arrival, Id::kRefusedShare);
@@ -34,6 +38,8 @@ void Arrivals::accept(const Arrival& arrival) {
     return;
   }
   environment_.count(Id::kOpenedByPeer);
+  PLNET_CHECK(connection->state != State::kClosing,
+              "a connection that was adopted is not closed yet");
   connections_.open(*connection, arrival.swapped);
 }
 
@@ -64,6 +70,7 @@ bool Arrivals::has_share(const lnet::Nid& nid) const {
 void Arrivals::close_unused() {
   for (std::size_t look = 0; look < kUnusedLooks; ++look) {
     const std::uint32_t slot = next_slot_;
+    PLNET_CHECK(next_slot_ < connections_.slots(), "the search stays among the connections");
     next_slot_ = slot + 1 == connections_.slots() ? 0 : slot + 1;
     Connection* const connection = connections_.find(slot);
     if (connection == nullptr || !is_unused(*connection)) continue;

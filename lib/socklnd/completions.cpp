@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/socklnd/completions.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 namespace {
@@ -14,6 +16,7 @@ constexpr unsigned kUnsentShift = 17;
 
 void Completions::end(lnet::Transmit& transmit, Result<void> status, Health health, Left left) {
   PLNET_DEBUG_CHECK(messages_ > 0, "only a lent message ends");
+  PLNET_DEBUG_CHECK((transmit.lnd_state & kEnded) == 0, "a message ends once");
   if (!status) environment_.count(SockLndCounters::Id::kFailed);
   const auto failed = static_cast<std::uintptr_t>(!status);
   const auto unsent = static_cast<std::uintptr_t>(left == Left::kNothing);
@@ -34,6 +37,7 @@ void Completions::report() {
     while (count < reported_.size() && !ended_.empty()) {
       lnet::Transmit* const transmit = ended_.pop();
       const std::uintptr_t how = transmit->lnd_state;
+      PLNET_DEBUG_CHECK((how & kEnded) != 0, "only messages that have ended are reported");
       lnet::Completion& completion = reported_[count++];  // fields not set here keep their default
       completion.transmit = transmit;
       completion.health = static_cast<Health>(how >> kHealthShift & 0xff);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/base/check.hpp"
 #include "lib/socklnd/environment.hpp"
 #include "lib/socklnd/transmit_queue.hpp"
 
@@ -20,6 +21,7 @@ class Completions {
 
   // The core has lent one more message.
   void lend(lnet::Transmit& transmit) {
+    PLNET_DEBUG_CHECK(transmit.next_hop != nullptr, "a message has a next hop");
     transmit.lnd_state = 0;
     ++messages_;
   }

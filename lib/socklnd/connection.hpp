@@ -35,6 +35,8 @@ inline constexpr std::uint8_t kNoopPlaces = kNoopsWaitingMax + 1;
 // The stream offsets of the ends of the last messages that TCP took, to count those that were lost
 // with a connection.
 inline constexpr std::uint8_t kEndsRemembered = 16;
+static_assert(kNoopPlaces > kNoopsWaitingMax,
+              "a payload that stays in its socket has a place for its acknowledgement");
 
 struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
   enum class State : std::uint8_t {
@@ -129,7 +131,10 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
   // timeout. Bytes that only our TCP has taken are no progress, else a trickle of messages to a
   // dead peer would never be late (lustre-release lnet/klnds/socklnd/socklnd_cb.c:
   // ksocknal_queue_tx_locked(), ksocknal_transmit()).
-  [[nodiscard]] bool is_settled() const { return !has_to_send() && written == acknowledged; }
+  [[nodiscard]] bool is_settled() const {
+    PLNET_DEBUG_CHECK(acknowledged <= written, "the peer acknowledges bytes that were written");
+    return !has_to_send() && written == acknowledged;
+  }
   [[nodiscard]] bool has_to_send() const { return !greeting.done() || noops > 0 || !queue.empty(); }
   // The connection lies on another shard than the home of its peer, and this is that shard.
   [[nodiscard]] bool is_lane() const { return lane != nullptr && !away; }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 namespace {
@@ -57,6 +59,9 @@ Connection* Connections::make(Peer& peer, StreamId stream, ConnectionType type) 
 void Connections::begin(Connection& connection, Peer& peer, ConnectionType type) {
   PLNET_CHECK(connection.queue.empty() && connection.rx == Connection::Rx::kNone,
               "a free connection has no messages");
+  PLNET_CHECK(!connection.fresh && !connection.ListNode<OfPeer>::linked() &&
+                  !connection.ListNode<Keeping>::linked(),
+              "a free connection is in no list");
   const std::uint32_t generation = connection.generation;
   connection = Connection{};
   connection.generation = generation + 1;  // a late decision for this slot stays a stale one
@@ -82,6 +87,9 @@ Connection& Connections::make_stand_in(Peer& peer, ConnectionType type, Lane& la
   Connection* const connection = pool_.take();
   PLNET_CHECK(connection != nullptr, "the caller has looked for a free place");
   begin(*connection, peer, type);
+  PLNET_CHECK(
+      environment_.config.lanes != nullptr && lane.home == environment_.config.lanes->shard(),
+      "the home of a lane has its stand-in");
   connection->away = true;
   connection->lane = &lane;
   lane.incarnation = environment_.config.incarnation;
@@ -152,6 +160,7 @@ void Connections::close_stream(Connection& connection, Errc cause) {
 }
 
 void Connections::leave_open(Connection& connection, Errc cause) {
+  PLNET_CHECK(connection.state == State::kOpen, "an open connection leaves once");
   Peer& peer = *connection.peer;
   PLNET_CHECK(peer.open_of(connection.type) > 0, "an open connection is counted");
   --peer.open_of(connection.type);
@@ -208,6 +217,8 @@ void Connections::release(Connection& connection) {
   PLNET_CHECK(connection.queue.empty(), "the messages of a connection end before it");
   Peer& peer = *connection.peer;
   PLNET_CHECK(peer.attempt != &connection, "the attempt of a connection ends before it");
+  PLNET_CHECK(connection.rx == Connection::Rx::kNone && !connection.ListNode<Keeping>::linked(),
+              "the payload of a connection ends before it");
   connection.ListNode<OfPeer>::unlink();
   if (connection.fresh) connection.ListNode<ForFlush>::unlink();
   connection.fresh = false;

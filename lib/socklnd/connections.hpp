@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/base/check.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/socklnd/connection.hpp"
@@ -30,6 +31,7 @@ class Connections {
   // `user` receives the events of the streams; `keeper` reads a payload that lies in the socket of
   // a connection before it closes. Called once, before the first connection.
   void set_receivers(StreamUser& user, lnet::PayloadKeeper& keeper) {
+    PLNET_CHECK(user_ == nullptr && keeper_ == nullptr, "the connections get their receivers once");
     user_ = &user;
     keeper_ = &keeper;
   }
@@ -96,6 +98,8 @@ class Connections {
     return connection != nullptr && connection->generation == rx.generation ? connection : nullptr;
   }
   [[nodiscard]] lnet::RxHandle handle_of(const Connection& connection) const {
+    PLNET_DEBUG_CHECK(pool_.is_lent(pool_.index_of(&connection)),
+                      "a handle is that of a connection in use");
     return {pool_.index_of(&connection), connection.generation};
   }
 

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 namespace {
@@ -185,6 +187,7 @@ Result<Connection*> Dialler::dial(Peer& peer, ConnectionType type, Protocol prot
 }
 
 void Dialler::on_connected(Connection& connection) {
+  PLNET_CHECK(connection.by_us && !connection.away, "only connections of ours are dialled");
   if (connection.state != State::kDialing) return;
   connection.state = State::kGreeting;
   connection.deadline = Instant::max();  // the next flush sets the one of this step
@@ -197,6 +200,7 @@ std::size_t Dialler::read_hello(Connection& connection, std::span<const std::byt
   PLNET_CHECK(connection.state == State::kGreeting, "a HELLO is read once");
   const auto before = connection.reader.state();
   const std::size_t used = connection.reader.take(staged);
+  PLNET_DEBUG_CHECK(used <= staged.size(), "a HELLO ends within the bytes read");
   if (connection.reader.state() != before)
     connection.deadline = Instant::max();  // each part has its own
   if (!connection.reader.reading()) on_hello(connection);
@@ -207,6 +211,8 @@ void Dialler::on_hello(Connection& connection) {
   if (connection.reader.state() != HelloReader::State::kDone)
     return give_up(connection, Id::kAttemptGarbage, Outcome::kFailed, Errc::kProtocol);
   if (connection.lane == nullptr) return judge_reply(connection, connection.reader.hello());
+  PLNET_CHECK(!connection.away && connection.lane->shard != connection.lane->home,
+              "the HELLO of a lane is read on its shard");
   connection.state = State::kJudged;
   environment_.driver().pause_reading(connection.stream);
   connection.lane->reply = connection.reader.hello();
@@ -216,6 +222,7 @@ void Dialler::on_hello(Connection& connection) {
 // lustre-release socklnd_cb.c: ksocknal_recv_hello(), the active part; socklnd.c:
 // ksocknal_create_conn(). A refusal also tells the peer's incarnation and version.
 void Dialler::judge_reply(Connection& connection, const Hello& reply) {
+  PLNET_CHECK(connection.by_us && !connection.was_open, "a reply answers an attempt of ours");
   Peer& peer = *connection.peer;
   const auto fatal = [&](Id why) { give_up(connection, why, Outcome::kFailed, Errc::kProtocol); };
   if (reply.source != peer.id.nid || reply.source_pid != peer.id.pid) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 namespace {
@@ -44,6 +46,8 @@ Environment::Environment(const SockLndConfig& the_config, lnet::LndUpcalls& the_
   PLNET_CHECK(config.arenas != nullptr, "payload lies in arenas");
   PLNET_CHECK(config.nid.is_of(lnet::NetType::kTcp), "the NID is of a tcp network");
   PLNET_CHECK(timeout > Duration{}, "the LND timeout is positive");
+  PLNET_CHECK(config.peers_max > 0 && config.connections_max > 0, "an LND has room for a peer");
+  PLNET_CHECK(quota.control > 0, "a peer has a control connection");
 }
 
 void Environment::complain(const lnet::Nid& nid, Id why) const {
@@ -57,6 +61,7 @@ void Environment::set_tunables(const Tunables& tunables) {
   timeout = lnd_timeout(tunables, config.lnet_lnd_timeout);
   PLNET_CHECK(timeout > Duration{}, "the LND timeout is positive");
   quota = quota_of(config);
+  PLNET_CHECK(quota.control > 0, "a peer has a control connection");
 }
 
 }  // namespace plnet::socklnd

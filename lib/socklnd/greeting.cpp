@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 void Greeting::add_request(const lnet::Nid& peer) {
@@ -12,6 +14,7 @@ void Greeting::add_request(const lnet::Nid& peer) {
 }
 
 void Greeting::add_hello(const Hello& hello) {
+  PLNET_CHECK(sent_ == 0, "a greeting is complete before it is sent");
   std::array<std::byte, kHelloV4Bytes> out{};
   const auto length = encode_hello(hello, out);
   PLNET_CHECK(length.has_value(), "NIDs of a network fit into its protocol");

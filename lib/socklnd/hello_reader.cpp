@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 std::size_t HelloReader::take(std::span<const std::byte> bytes) {
@@ -50,7 +52,9 @@ void HelloReader::on_prefix() {
 }
 
 void HelloReader::on_rest() {
-  hello_ = *decode_hello(buffer_.bytes());
+  const auto hello = decode_hello(buffer_.bytes());
+  PLNET_CHECK(hello.has_value(), "the bytes of a HELLO have been collected");
+  hello_ = *hello;
   // V4 has a number and never a list; the kernel does not look at it.
   const std::uint32_t addresses = hello_.protocol == Protocol::kV4 ? 0 : hello_.addresses;
   if (hello_.protocol == Protocol::kV1 && !is_v1_hello(buffer_.bytes())) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 using Id = SockLndCounters::Id;
@@ -48,6 +50,7 @@ bool InterfaceWatch::gives_up(Instant now) {
   const Duration grace = environment_.config.down_grace;
   if (grace == Duration{} || given_up_) return false;
   if (down_since_ == Instant::max()) down_since_ = now;
+  PLNET_CHECK(down_since_ <= now, "an interface went down before now");
   if (now < down_since_ + grace) return false;
   given_up_ = true;
   return true;

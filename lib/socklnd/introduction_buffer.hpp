@@ -32,6 +32,7 @@ class IntroductionBuffer {
   std::size_t take(std::span<const std::byte> bytes, Reading&& reading, Advance&& advance) {
     std::size_t used = 0;
     while (reading()) {
+      PLNET_DEBUG_CHECK(have_ <= wanted_, "a stage reads no more than it needs");
       const std::size_t count = std::min<std::size_t>(wanted_ - have_, bytes.size() - used);
       if (count > 0) std::memcpy(bytes_.data() + have_, bytes.data() + used, count);
       have_ = static_cast<std::uint8_t>(have_ + count);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/socklnd/kept_payloads.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 using Id = SockLndCounters::Id;
@@ -22,6 +24,8 @@ void KeptPayloads::wait_for_rest(Connection& connection) {
 void KeptPayloads::on_awaited(Connection& connection) {
   const bool still = connection.state == State::kOpen && connection.rx == Rx::kReceiving;
   if (!still || !connection.awaited) return;  // the driver waited for an earlier message
+  PLNET_DEBUG_CHECK(!connection.ListNode<Keeping>::linked() && !connection.away,
+                    "a connection keeps one payload");
   connection.heard_since = true;
   connection.rx = Rx::kKept;
   environment_.driver().pause_reading(connection.stream);
@@ -54,6 +58,7 @@ Result<void> KeptPayloads::bring(lnet::RxHandle rx) {
 
 void KeptPayloads::lose(Connection& connection, Errc cause) {
   PLNET_CHECK(environment_.receiving > 0, "a kept payload is not over yet");
+  PLNET_CHECK(connection.rx == Rx::kKept, "only a kept payload is lost with its socket");
   environment_.count(Id::kKeptLost);
   environment_.core.on_kept_lost(connections_.handle_of(connection));
   connection.rx = Rx::kNone;
@@ -70,6 +75,8 @@ void KeptPayloads::on_relayed(Connection& connection, std::size_t bytes) {
 }
 
 void KeptPayloads::finish(Connection& connection) {
+  PLNET_DEBUG_CHECK(connection.rx == Rx::kKept && connection.framing.left_unseen() == 0,
+                    "all bytes of a kept payload have left its socket");
   std::span<const std::byte> nothing;
   const Framing::Step step = connection.framing.next(nothing, *environment_.config.arenas);
   PLNET_CHECK(step == Framing::Step::kWanted, "the payload is complete");

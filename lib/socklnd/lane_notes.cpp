@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/socklnd/lane_notes.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 using Id = SockLndCounters::Id;
@@ -22,6 +24,7 @@ void LaneNotes::on_note(const LaneNote& note) {
 
 void LaneNotes::on_reply(Lane& lane) {
   Connection& connection = connections_.of_slot(lane.at_home);
+  PLNET_CHECK(connection.away && connection.lane == &lane, "a stand-in represents the lane");
   if (connection.state == State::kDialing) dialler_.judge_reply(connection, lane.reply);
 }
 
@@ -30,6 +33,8 @@ void LaneNotes::on_closed(const LaneNote& note) {
   Lane& lane = *note.lane;
   PLNET_CHECK(note.heard <= lane.said, "the other shard hears only what was said");
   if (note.heard < lane.said) return;  // one more note follows for each word under way
+  PLNET_CHECK(lane.home == environment_.config.lanes->shard(),
+              "the home hears of the end of its lane");
   Connection& connection = connections_.of_slot(lane.at_home);
   PLNET_CHECK(connection.away && connection.lane == &lane, "a stand-in represents the lane");
   if (connection.state == State::kOpen && !lane.was_open) {
@@ -55,6 +60,8 @@ Peer* LaneNotes::peer_of(Lane& lane) {
 }
 
 void LaneNotes::join(Lane& lane, Connection& connection) {
+  PLNET_CHECK(connection.lane == nullptr && lane.shard == environment_.config.lanes->shard(),
+              "a lane has one connection, on its shard");
   connection.lane = &lane;
   lane.at_lane = connections_.handle_of(connection).index;
 }
@@ -85,6 +92,8 @@ void LaneNotes::adopt(Lane& lane) {
 }
 
 Connection* LaneNotes::connection_of(Lane& lane, Errc cause) {
+  PLNET_CHECK(lane.shard == environment_.config.lanes->shard(),
+              "words of the home go to the shard of the lane");
   if (lane.over) {
     environment_.config.lanes->report(lane, LaneWord::kClosed, cause);
     return nullptr;
@@ -97,6 +106,8 @@ Connection* LaneNotes::connection_of(Lane& lane, Errc cause) {
 void LaneNotes::open(Lane& lane) {
   Connection* const connection = connection_of(lane, Errc::kClosed);
   if (connection == nullptr) return;
+  PLNET_CHECK(connection->state == State::kJudged,
+              "the home opens a connection whose HELLO it has judged");
   lane.was_open = true;
   connection->protocol = connection->reader.hello().protocol;
   connections_.open(*connection, connection->reader.swapped());

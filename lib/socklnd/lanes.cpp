@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 using lnet::ShardId;
@@ -18,7 +20,9 @@ std::optional<ShardId> Lanes::shard_for(Peer& peer, ConnectionType type) const {
   std::array<std::uint16_t, lnet::kShardsMax> count{};
   peer.connections.for_each([&](const Connection& connection) {
     if (connection.type != type || connection.state == State::kClosing) return;
-    ++count[connection.away ? connection.lane->shard : lanes.shard()];
+    const ShardId shard = connection.away ? connection.lane->shard : lanes.shard();
+    PLNET_CHECK(shard < lnet::kShardsMax, "a connection lies on a shard");
+    ++count[shard];
   });
   ShardId best = lanes.shard();
   for (const ShardId other : lanes.others()) {
@@ -42,6 +46,7 @@ Connection* Lanes::make_stand_in(Peer& peer, ConnectionType type) {
 }
 
 bool Lanes::dial(Peer& peer, ConnectionType type) {
+  PLNET_CHECK(peer.attempt == nullptr, "a peer has one attempt at a time");
   Connection* const connection = make_stand_in(peer, type);
   if (connection == nullptr) return false;
   connection->by_us = true;

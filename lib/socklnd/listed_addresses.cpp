@@ -23,6 +23,7 @@ void ListedAddresses::learn(const lnet::Nid& nid, std::span<const std::uint32_t>
   }
   list->count = static_cast<std::uint32_t>(addresses.size());
   std::ranges::copy(addresses, list->addresses.begin());
+  PLNET_CHECK(lists_.size() <= kNidsMax && next_ < kNidsMax, "the number of lists is bounded");
 }
 
 bool ListedAddresses::lists(const lnet::Nid& nid, std::uint32_t address) const {

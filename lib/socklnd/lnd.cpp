@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 using lnet::PeerLink;
@@ -62,6 +64,7 @@ std::size_t SockLnd::send(std::span<Transmit* const> burst) {
 }
 
 void SockLnd::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision has room for the bytes that it takes");
   receives_.resume(rx, decision);
 }
 
@@ -80,6 +83,8 @@ void SockLnd::release_peer(PeerLink& link) {
     return environment_.core.on_peer_released(link);
   }
   const Peer& bound = *static_cast<const Peer*>(link.lnd_peer);
+  PLNET_CHECK(bound.link == &link && bound.id.nid == link.nid,
+              "a link and its peer name each other");
   if (bound.releasing) return;
   ++releases_;
   peers_.for_each(link.nid, [&](Peer& peer) {
@@ -131,6 +136,8 @@ std::span<std::byte> SockLnd::destination(std::uint32_t slot) {
 std::size_t SockLnd::on_bytes(std::uint32_t slot, std::size_t direct,
                               std::span<const std::byte> staged) {
   Connection& connection = connections_.of_slot(slot);
+  PLNET_DEBUG_CHECK(direct == 0 || connection.state == State::kOpen,
+                    "payload goes straight to its target on open connections alone");
   connection.heard_since = true;
   connections_.serve_soon(connection);
   std::size_t used = 0;
@@ -142,6 +149,7 @@ std::size_t SockLnd::on_bytes(std::uint32_t slot, std::size_t direct,
   }
   if (connection.state != State::kOpen) return staged.size();
   used += receives_.on_bytes(connection, direct, staged.subspan(used));
+  PLNET_DEBUG_CHECK(used <= staged.size(), "no more bytes are used than were read");
   connection.read += direct + used;
   kept_.wait_for_rest(connection);
   return used;
@@ -149,6 +157,7 @@ std::size_t SockLnd::on_bytes(std::uint32_t slot, std::size_t direct,
 
 void SockLnd::on_writable(std::uint32_t slot) {
   Connection& connection = connections_.of_slot(slot);
+  PLNET_DEBUG_CHECK(!connection.away, "a stand-in has no stream");
   connection.blocked = false;
   connections_.serve_soon(connection);
 }
@@ -267,6 +276,7 @@ void SockLnd::serve(Peer& peer, Instant now) {
 // The kernel too closes all connections of a peer if one of them ends.
 void SockLnd::close_siblings(Peer& peer) {
   peer.closing = false;
+  PLNET_CHECK(!peer.releasing, "a peer that is released ends as a whole");
   peer.connections.for_each([&](Connection& connection) {
     if (connection.state != State::kOpen) return;
     connections_.close(connection, Id::kClosedSibling, peer.close_cause, false);
@@ -335,6 +345,8 @@ void SockLnd::release(Peer& peer) {
   peers_.for_each(peer.id.nid, [&](Peer& other) { alone &= &other == &peer; });
   if (!alone) return;  // Peers::remove() of the last one serves this peer again
   PLNET_CHECK(releases_ > 0, "only a link that the core has released goes");
+  PLNET_CHECK(bound->link == link && peer.releasing,
+              "a link goes with the peer that is bound to it");
   completions_.report();
   link->lnd_peer = nullptr;
   peers_.remove(peer);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/socklnd/noops.hpp"
 
+#include "lib/base/check.hpp"
 #include "lib/socklnd/connection_choice.hpp"
 
 namespace plnet::socklnd {
@@ -52,6 +53,8 @@ void Noops::keep_alive(Peer& peer, Instant now) {
   });
   if (quietest == nullptr || answering) return;
   quietest->push_noop(kKeepaliveCookie);
+  PLNET_DEBUG_CHECK(quietest->noops < kNoopsWaitingMax,
+                    "a connection without an answer to send has room for a keepalive");
   peer.keepalive_again = now + kKeepaliveAgain;
   connections_.serve_soon(*quietest);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/timer_wheel.hpp"
@@ -94,6 +95,8 @@ struct Peer : ListNode<> {
     return static_cast<unsigned>(open[0]) + open[1] + open[2] + open[3];
   }
   [[nodiscard]] std::uint16_t& open_of(ConnectionType type) {
+    PLNET_DEBUG_CHECK(static_cast<std::size_t>(type) < open.size(),
+                      "connections are counted by type");
     return open[static_cast<std::size_t>(type)];
   }
   // One of each type: enough to work with.

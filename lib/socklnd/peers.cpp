@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 using lnet::kLustrePid;
@@ -19,6 +21,7 @@ Peer* Peers::make(const lnet::ProcessId& id) {
   PLNET_CHECK(find(id) == nullptr, "a process has one peer record");
   Peer* const peer = pool_.take();
   if (peer == nullptr) return nullptr;
+  PLNET_CHECK(!peer->linked() && !peer->timer.running(), "a free peer is in no list");
   std::destroy_at(peer);  // no state of the previous peer may remain
   std::construct_at(peer);
   peer->owner = this;
@@ -37,7 +40,11 @@ Peer* Peers::find_or_make(const lnet::ProcessId& id) {
 }
 
 Peer* Peers::of_link(PeerLink& link) {
-  if (link.lnd_peer != nullptr) return static_cast<Peer*>(link.lnd_peer);
+  if (link.lnd_peer != nullptr) {
+    auto* const bound = static_cast<Peer*>(link.lnd_peer);
+    PLNET_DEBUG_CHECK(bound->bound && bound->link == &link, "a link and its peer name each other");
+    return bound;
+  }
   Peer* const peer = find_or_make({link.nid, kLustrePid});
   if (peer == nullptr) return nullptr;
   PLNET_CHECK(!peer->bound, "a peer is bound to one link");
@@ -72,6 +79,9 @@ void Peers::keep_link(Peer& peer, PeerLink* link) {
 
 void Peers::remove(Peer& peer) {
   PLNET_CHECK(peer.connections.empty() && peer.waiting.empty(), "a removed peer has nothing left");
+  PLNET_CHECK(peer.attempt == nullptr && peer.open_count() == 0,
+              "a removed peer has no attempt under way");
+  PLNET_CHECK(peer.link == nullptr || peer.link->lnd_peer != &peer, "no link names a removed peer");
   timers_.cancel(peer.timer);
   peer.unlink();
   by_id_.erase(peer);

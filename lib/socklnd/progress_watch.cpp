@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 void ProgressWatch::check(Peer& peer, Instant now) {
@@ -37,6 +39,8 @@ void ProgressWatch::check_introduction(Connection& connection, Instant now) {
 
 void ProgressWatch::check_transfer(Connection& connection, Instant now) {
   std::uint32_t unanswered = 0;
+  PLNET_DEBUG_CHECK(connection.acknowledged <= connection.written,
+                    "the peer acknowledges bytes that were written");
   if (connection.written > connection.acknowledged) {
     const StreamProgress progress = environment_.driver().progress(connection.stream);
     unanswered = progress.unanswered;
@@ -140,6 +144,8 @@ std::uint64_t ProgressWatch::unsent_bytes(Instant since) {
       connection->sent_since |= ask_acknowledged(*connection);
       connections_.serve_soon(*connection);
     }
+    PLNET_DEBUG_CHECK(connection->owed_to <= connection->written,
+                      "the transport has bytes that were written");
     if (connection->owed_to > connection->acknowledged)
       bytes += connection->owed_to - connection->acknowledged;
   }

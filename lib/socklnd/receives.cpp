@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::socklnd {
 
 using lnet::MessageHeader;
@@ -40,6 +42,8 @@ void Receives::on_acknowledgement(Connection& connection) {
 
 void Receives::on_header(Connection& connection) {
   PLNET_CHECK(connection.rx == Rx::kNone, "one message comes at a time");
+  PLNET_DEBUG_CHECK(connection.state == State::kOpen && !connection.away,
+                    "messages arrive on open connections of this shard");
   Peer& peer = *connection.peer;
   MessageHeader& header = connection.framing.header();
   if (peer.is_userspace()) {  // its own statement of its source is not trusted
@@ -55,6 +59,8 @@ void Receives::on_header(Connection& connection) {
                                                      .from = peer.id.nid,
                                                      .link = peer.link,
                                                      .rx = connections_.handle_of(connection)});
+  PLNET_DEBUG_CHECK(is_sound(connection.decision),
+                    "a decision has room for the bytes that it takes");
   peers_.keep_link(peer, connection.decision.link);
   if (connection.decision.verdict != RxVerdict::kPark) return run_decision(connection);
   environment_.count(Id::kParked);
@@ -85,6 +91,8 @@ void Receives::set_over() {
 // The acknowledgement goes out now, before unwanted bytes are skipped, and for dropped messages
 // too.
 void Receives::on_payload(Connection& connection) {
+  PLNET_DEBUG_CHECK(connection.rx == Rx::kReceiving || connection.rx == Rx::kSkipping,
+                    "a payload ends after its decision");
   connection.boundary = true;
   if (const std::uint64_t cookie = connection.framing.request_cookie(); cookie != 0) {
     noops_.acknowledge(connection, cookie);
@@ -109,6 +117,7 @@ void Receives::on_failure(Connection& connection) {
 
 void Receives::resume(lnet::RxHandle rx, const RxDecision& decision) {
   PLNET_CHECK(decision.verdict != RxVerdict::kPark, "a message is parked once");
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision has room for the bytes that it takes");
   Connection* const connection = connections_.find(rx);
   if (connection == nullptr || connection->rx != Rx::kParked) {
     environment_.count(Id::kStaleResumes);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/socklnd/connection_choice.hpp"
 #include "lib/socklnd/kept_payloads.hpp"
 
@@ -43,6 +44,8 @@ std::size_t Sends::send(std::span<Transmit* const> burst) {
 }
 
 bool Sends::send(Transmit& transmit) {
+  PLNET_DEBUG_CHECK(transmit.header.payload_length <= lnet::kPayloadBytesMax,
+                    "a payload is no longer than LNET_MTU");
   Peer* const peer = peers_.of_message(transmit);
   Connection* const connection =
       peer == nullptr || peer->releasing
@@ -135,6 +138,8 @@ void Sends::end_expired(Peer& peer, Instant now) {
   peer.connections.for_each([&](Connection& connection) {
     connection.queue.take_out(connection.has_begun_message() ? 1 : 0, [&](Transmit& transmit) {
       if (!has_expired(peer, transmit, now)) return false;
+      PLNET_DEBUG_CHECK(connection.queued_bytes >= wire_bytes(connection.protocol, transmit),
+                        "queued bytes are those of messages");
       connection.queued_bytes -= wire_bytes(connection.protocol, transmit);
       return true;
     });
@@ -159,6 +164,7 @@ void Sends::queue_waiting(Peer& peer) {
   while (Transmit* const transmit = peer.waiting.front()) {
     Connection* const connection = choose_connection(peer, *transmit, environment_.config.tunables);
     if (connection == nullptr) return;
+    PLNET_DEBUG_CHECK(!transmit->kept, "the payload of a waiting message is in its buffer");
     peer.waiting.pop();
     queue(*connection, *transmit);
   }
@@ -236,6 +242,7 @@ void Sends::on_taken(Connection& connection, std::size_t taken) {
     environment_.count(Id::kSent);
     completions_.end(*connection.queue.pop(), {}, Health::kOk);
   }
+  PLNET_DEBUG_CHECK(left == 0, "TCP takes whole items and a part of the next");
 }
 
 // lustre-release socklnd_cb.c: ksocknal_process_transmit(), ksocknal_tx_done();
@@ -286,6 +293,8 @@ void Sends::end_lost(Transmit& transmit) {
 void Sends::end_lost_front(Connection& connection) {
   PLNET_CHECK(connection.front_sent == 0, "no byte of the message has left");
   Transmit& transmit = *connection.queue.pop();
+  PLNET_DEBUG_CHECK(connection.queued_bytes >= wire_bytes(connection.protocol, transmit),
+                    "queued bytes are those of messages");
   connection.queued_bytes -= wire_bytes(connection.protocol, transmit);
   end_lost(transmit);
 }

@@ -22,6 +22,9 @@ EnrolledLnd::EnrolledLnd(const SockLndConfig& config, lnet::LndUpcalls& core, Sh
       nid_(config.nid),
       incarnation_(config.incarnation),
       inbox_(inbox) {
+  PLNET_CHECK(inbox.lnd(config.nid) == nullptr ||
+                  inbox.lnd(config.nid)->incarnation() != config.incarnation,
+              "two lives of an NI have two incarnations");
   inbox_.lnds_.push_back(this);
 }
 
@@ -44,6 +47,7 @@ EnrolledLnd* ShardInbox::lnd_of(const Lane& lane) const {
 }
 
 void ShardInbox::bring(const Arrival& arrival) {
+  PLNET_CHECK(doorbell_ != nullptr, "the doorbell is known before the first arrival");
   const bool pushed = arrivals_.push(arrival);
   PLNET_CHECK(pushed, "the acceptor has asked for room");
   doorbell_->ring();
@@ -74,12 +78,12 @@ void ShardInbox::refuse(const Arrival& arrival, Id why) {
 }
 
 // The interface of a note may not be here yet, or no longer.
-unsigned ShardInbox::hear_of_lanes() {
+unsigned ShardInbox::collect_lane_notes() {
   if (lanes_ == nullptr) return 0;
   return lanes_->collect([this](const LaneNote& note) {
     if (EnrolledLnd* const there = lnd_of(*note.lane)) return there->on_lane_note(note);
     if (note.word == LaneWord::kTake) refuse(note.lane->arrival, Id::kHomeless);
-    lanes_->answer_for_nobody(note);
+    lanes_->answer_without_interface(note);
   });
 }
 
@@ -88,10 +92,10 @@ void ShardInbox::discard_all() {
   while (arrivals_.pop(arrival))
     streams_.driver().discard(arrival.stream);
   if (lanes_ == nullptr) return;
-  const auto discard_what_it_brings = [this](const LaneNote& note) {
+  const auto discard_arrival = [this](const LaneNote& note) {
     if (note.word == LaneWord::kTake) streams_.driver().discard(note.lane->arrival.stream);
   };
-  while (lanes_->collect(discard_what_it_brings) > 0) {
+  while (lanes_->collect(discard_arrival) > 0) {
   }
 }
 

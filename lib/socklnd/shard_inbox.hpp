@@ -45,7 +45,7 @@ class ShardInbox {
   // Called by the shard of the inbox. Takes at most `most` arrivals, since each needs some system
   // calls, and no more than the driver has `room` for.
   unsigned take_arrivals(std::size_t most, std::size_t room);
-  unsigned hear_of_lanes();
+  unsigned collect_lane_notes();
   // The interfaces have gone: discards all arrivals.
   void discard_all();
   [[nodiscard]] bool empty() const {

@@ -68,7 +68,10 @@ class StreamSwitch final : public StreamEvents {
   std::size_t on_bytes(StreamId stream, std::size_t direct,
                        std::span<const std::byte> staged) override {
     const Entry* const entry = find(stream);
-    return entry == nullptr ? staged.size() : entry->user->on_bytes(entry->slot, direct, staged);
+    if (entry == nullptr) return staged.size();
+    const std::size_t used = entry->user->on_bytes(entry->slot, direct, staged);
+    PLNET_DEBUG_CHECK(used <= staged.size(), "no more bytes are used than were read");
+    return used;
   }
   void on_writable(StreamId stream) override {
     const Entry* const entry = find(stream);
@@ -83,6 +86,7 @@ class StreamSwitch final : public StreamEvents {
     if (entry != nullptr) entry->user->on_connected(entry->slot, addresses);
   }
   void on_accepted(StreamId stream, const StreamAddresses& addresses) override {
+    PLNET_CHECK(driver_ != nullptr, "streams come from a driver");
     if (accepter_ == nullptr) return driver_->close(stream, Errc::kNotSupported);
     accepter_->on_accepted(stream, addresses);
   }

@@ -18,6 +18,7 @@
 #include "lib/base/relaxed.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/api/payload.hpp"
+#include "lib/lnet/api/shard_id.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/wire/header.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
@@ -42,6 +43,7 @@ struct PeerLink {
 // where the LND has the peer, always exists and queues messages while there is no connection.
 // on_lane() announces the others: lane_of_shard(s) leads to the peer from shard s.
 using LaneId = std::uint16_t;
+static_assert(kShardsMax < UINT16_MAX, "each shard has a lane, and lane 0 is none of them");
 [[nodiscard]] constexpr LaneId lane_of_shard(std::uint16_t shard) {
   return static_cast<LaneId>(shard + 1U);
 }
@@ -154,6 +156,13 @@ struct RxDecision {
   Errc reason = Errc::kNoData;
   PeerLink* link = nullptr;  // not null: the LND stores it with the sender
 };
+
+// The promise of each decision that LNDs rely on: the target has room for all bytes, and only a
+// received message has any.
+[[nodiscard]] constexpr bool is_sound(const RxDecision& decision) {
+  if (decision.verdict == RxVerdict::kReceive) return decision.length <= decision.target.length;
+  return decision.length == 0 && !decision.may_keep;
+}
 
 enum class InterfaceState : std::uint8_t { kUp, kDown, kFatal };
 enum class PeerNotice : std::uint8_t {

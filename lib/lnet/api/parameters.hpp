@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/relaxed.hpp"
 
@@ -51,6 +52,7 @@ struct Parameters {
   [[nodiscard]] bool routes() const { return routing.get() != 0; }
   // lustre-release lnet/lnet/api-ni.c: lnet_set_lnd_timeout()
   [[nodiscard]] std::int32_t lnd_timeout_s() const {
+    PLNET_DEBUG_CHECK(retry_count.get() >= 0, "the number of retries is not negative");
     const std::int32_t timeout = (transaction_timeout_s.get() - 1) / (retry_count.get() + 1);
     return timeout < 1 ? 1 : timeout;
   }
@@ -60,6 +62,7 @@ struct Parameters {
            std::chrono::seconds(std::max(router_ping_timeout_s.get(), 0));
   }
   [[nodiscard]] Duration transaction_timeout() const {
+    PLNET_DEBUG_CHECK(transaction_timeout_s.get() > 0, "a transaction has time");
     return std::chrono::seconds(transaction_timeout_s.get());
   }
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/payload.hpp"
 
 namespace plnet::lnet {
@@ -23,6 +24,8 @@ class PayloadCursor {
   [[nodiscard]] std::uint32_t left() const { return left_; }
   // Not at the end.
   [[nodiscard]] Fragment piece() const {
+    PLNET_DEBUG_CHECK(left_ > 0 && at_ < fragments_.front().length,
+                      "a cursor at its end has no piece");
     const Fragment& fragment = fragments_.front();
     return {{fragment.at.arena, fragment.at.offset + at_}, std::min(fragment.length - at_, left_)};
   }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {
@@ -41,6 +42,7 @@ inline constexpr BufferCounts kBuffersAdvised{{512, 4096, 256}};  // fewer cause
 
 // The first class whose buffers hold this many bytes.
 [[nodiscard]] constexpr BufferClass buffer_class_of(std::uint32_t bytes) {
+  PLNET_DEBUG_CHECK(bytes <= kPayloadBytesMax, "a forwarded payload is no longer than LNET_MTU");
   if (bytes == 0) return BufferClass::kTiny;
   return bytes <= kBufferBytes[BufferClass::kSmall] ? BufferClass::kSmall : BufferClass::kLarge;
 }

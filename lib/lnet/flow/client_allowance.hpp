@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 
@@ -17,6 +18,8 @@ struct ClientAllowance {
 // lustre-release include/linux/lnet/lib-lnet.h: lnet_peer_buffer_credits()
 [[nodiscard]] inline ClientAllowance allowance_of(const NiTunables& tunables,
                                                   const Parameters& parameters) {
+  PLNET_DEBUG_CHECK(parameters.peer_buffer_credits.get() >= 0,
+                    "a number of credits is not negative");
   if (tunables.peer_buffer_credits > 0) return {tunables.peer_buffer_credits, true};
   const std::int32_t of_node = parameters.peer_buffer_credits.get();
   return of_node > 0 ? ClientAllowance{of_node, true}

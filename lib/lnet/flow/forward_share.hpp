@@ -27,6 +27,13 @@ struct ClientCredits {
   bool may_borrow = false;
   WaitQueue<Receive> waiting;
 
+  // A message that has taken a credit either runs or waits.
+  [[nodiscard]] bool is_settled() const {
+    std::int64_t taken = waiting_count;
+    for (const std::uint32_t each : running)
+      taken += each;
+    return taken == used() && (waiting_count == 0) == waiting.empty();
+  }
   [[nodiscard]] std::int32_t used() const { return credits_max - credits; }
   // As in the kernel's reports: a negative number is that of waiting messages.
   [[nodiscard]] std::int32_t available() const {
@@ -43,6 +50,7 @@ struct HopQueue : ListNode<> {
   std::uint32_t held = 0;
   WaitQueue<Receive> waiting;
 };
+static_assert(kBufferClasses == 3, "a next hop has one queue for each class of buffer");
 
 struct HopShare {
   std::uint32_t held = 0;         // buffers of all classes
@@ -52,6 +60,13 @@ struct HopShare {
   Instant moved{};  // time at which it took one, or was handed the first
   ByBufferClass<HopQueue> queues;
 
+  // Handed buffers are some of those held, and each held buffer counts in the queue of its class.
+  [[nodiscard]] bool is_settled() const {
+    std::uint32_t sum = 0;
+    for (const HopQueue& queue : queues)
+      sum += queue.held;
+    return sum == held && handed <= held;
+  }
   [[nodiscard]] bool waits() const {
     for (const BufferClass each : kAllBufferClasses) {
       if (queues[each].linked()) return true;

@@ -48,6 +48,9 @@ class LaneExchangeOf;
 // One shard's end of the exchange. Only that shard calls it.
 template <class Lane>
 class LaneEndOf {
+  static_assert(Lane::kWordsOfHome > 0 && Lane::kWordsOfHome <= UINT8_MAX,
+                "a lane counts the words of its home in a byte");
+
  public:
   using Note = LaneNoteOf<Lane>;
   using Word = typename Lane::Word;
@@ -58,8 +61,11 @@ class LaneEndOf {
 
   // Called by the home. Null: all lanes are in use.
   [[nodiscard]] Lane* take(ShardId on) {
-    PLNET_CHECK(on != shard_, "a lane lies on another shard");
+    PLNET_CHECK(on < kShardsMax && on != shard_, "a lane lies on another shard");
+    PLNET_CHECK(lanes_ != nullptr, "a shard with others in its CPT has lanes to lend");
     Lane* const lane = lanes_->take();
+    PLNET_DEBUG_CHECK(lane == nullptr || lent_to_[on] < kLanesMax,
+                      "no shard has more lanes than a home lends");
     if (lane == nullptr) return nullptr;
     std::destroy_at(lane);
     std::construct_at(lane);
@@ -98,9 +104,12 @@ class LaneEndOf {
     Note note;
     for (const Way& way : ways_) {
       for (unsigned i = 0; i < kHeardPerTurn && way.in->pop(note); ++i, ++count) {
+        PLNET_CHECK(note.lane != nullptr, "each word is about a lane");
         PLNET_CHECK(note.lane->home == shard_ || note.lane->shard == shard_,
                     "a word goes to one end of a lane");
         if (note.lane->shard == shard_) ++note.lane->heard;
+        PLNET_DEBUG_CHECK(note.lane->shard != shard_ || note.lane->heard <= Lane::kWordsOfHome,
+                          "a lane hears no more words than its home has");
         hear(note);
       }
     }
@@ -111,9 +120,11 @@ class LaneEndOf {
   }
   // Answers a note to an interface that this shard does not have (any more). The caller discards
   // the content of the note first: the lane may be gone after the call.
-  void answer_for_nobody(const Note& note) {
+  void answer_without_interface(const Note& note) {
     Lane& lane = *note.lane;
     if (lane.home != shard_) return report_gone(lane, Errc::kNotFound);
+    PLNET_CHECK(note.heard <= lane.said,
+                "the other shard has heard only words that the home has said");
     if (note.word == Lane::kGone && note.heard == lane.said) give(lane);
   }
 
@@ -132,9 +143,11 @@ class LaneEndOf {
 
   explicit LaneEndOf(ShardId shard) : shard_(shard) {}
   void post(ShardId to, const Note& note) {
+    PLNET_DEBUG_CHECK(to != shard_, "a word goes to another shard");
     const auto way = std::ranges::find(ways_, to, &Way::to);
     PLNET_CHECK(way != ways_.end(), "lanes stay in their CPT");
     const bool pushed = way->out->push(note);
+    PLNET_CHECK(way->doorbell != nullptr, "doorbells are known before the first word");
     PLNET_CHECK(pushed, "the ring has room for all words about all lanes");
     way->doorbell->ring();
   }
@@ -162,6 +175,7 @@ class LaneExchangeOf {
   // Allocates all rings and lanes; a shard that is alone in its CPT needs none.
   explicit LaneExchangeOf(std::span<const std::uint16_t> cpt_of_shard) {
     const std::size_t shards = cpt_of_shard.size();
+    PLNET_CHECK(shards > 0 && shards <= kShardsMax, "a node has 1 to kShardsMax shards");
     for (std::size_t i = 0; i < shards; ++i)
       ends_.push_back(std::unique_ptr<End>(new End(static_cast<ShardId>(i))));
     for (std::size_t from = 0; from < shards; ++from) {
@@ -176,6 +190,7 @@ class LaneExchangeOf {
 
   // Called before the first word.
   void set_doorbells(std::span<Doorbell* const> doorbells) {
+    PLNET_CHECK(doorbells.size() >= ends_.size(), "each shard has a doorbell");
     for (const auto& end : ends_) {
       for (auto& way : end->ways_)
         way.doorbell = doorbells[way.to];
@@ -183,6 +198,7 @@ class LaneExchangeOf {
   }
   // Null: no lanes from or to this shard.
   [[nodiscard]] End* end(unsigned shard) {
+    PLNET_CHECK(shard < ends_.size(), "the shard is one of the node");
     return ends_[shard]->others_.empty() ? nullptr : ends_[shard].get();
   }
 

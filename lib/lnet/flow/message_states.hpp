@@ -69,6 +69,7 @@ inline constexpr auto kSendStateNames =
 template <class State, std::size_t kStates>
 class Transitions {
  public:
+  static_assert(kStates <= 32, "a word has a bit for each state");
   struct Row {
     State from;
     std::initializer_list<State> to;
@@ -82,6 +83,19 @@ class Transitions {
   }
   [[nodiscard]] constexpr bool allow(State from, State to) const {
     return (follows_[index(from)] & bit(to)) != 0;
+  }
+  // `to` is the only state that may follow.
+  [[nodiscard]] constexpr bool allow_only(State from, State to) const {
+    return follows_[index(from)] == bit(to);
+  }
+  // Each state can be entered and left.
+  [[nodiscard]] constexpr bool are_complete() const {
+    std::uint32_t entered = 0;
+    for (const std::uint32_t follow : follows_) {
+      if (follow == 0) return false;
+      entered |= follow;
+    }
+    return entered == (std::uint64_t{1} << kStates) - 1;
   }
 
  private:
@@ -143,10 +157,36 @@ inline constexpr Transitions<SendState, kSendStateNames.size()> kSendTransitions
       {kComesBack, {kComesBack, kMade, kQuarantine, kFree}},
       {kQuarantine, {kResumed}}};
 }();
+static_assert(kReceiveTransitions.are_complete() && kSendTransitions.are_complete(),
+              "no state is unused and none is final");
+static_assert(
+    [] {
+      using enum ReceiveState;
+      for (const ReceiveState wait : {kSenderWait, kRuleWait, kShareWait, kMatchWait, kLazyWait,
+                                      kCreditWait, kDestinationWait, kBufferWait, kMessageWait}) {
+        if (!kReceiveTransitions.allow_only(wait, kResumed)) return false;
+      }
+      return true;
+    }(),
+    "a message that arrives leaves each wait through kResumed");
+static_assert(
+    [] {
+      using enum SendState;
+      for (const SendState wait :
+           {kTargetWait, kDiscoveryWait, kHopCreditWait, kNiCreditWait, kRuleWait, kQuarantine}) {
+        if (!kSendTransitions.allow_only(wait, kResumed)) return false;
+      }
+      return true;
+    }(),
+    "a message that leaves ends each wait through kResumed");
 
 // The LND of the message waits for a decision.
 [[nodiscard]] constexpr bool is_parked(ReceiveState state) {
   return state >= ReceiveState::kSenderWait && state <= ReceiveState::kDecided;
 }
+static_assert(is_parked(ReceiveState::kBufferWait) && is_parked(ReceiveState::kResumed) &&
+                  is_parked(ReceiveState::kDecided) && !is_parked(ReceiveState::kArrived) &&
+                  !is_parked(ReceiveState::kPayload) && !is_parked(ReceiveState::kMessageWait),
+              "an LND waits from the first wait of its message until the decision");
 
 }  // namespace plnet::lnet

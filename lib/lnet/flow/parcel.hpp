@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/relaxed.hpp"
@@ -61,7 +62,9 @@ inline constexpr std::size_t kParcelBytesShared = 4 * kCacheLine;
 // knows how many lines to prefetch before it has read any; the lowest bit is the mailbox's.
 class MailedParcel {
  public:
-  explicit MailedParcel(Parcel* slip) : bits_(reinterpret_cast<std::uintptr_t>(slip)) {}
+  explicit MailedParcel(Parcel* slip) : bits_(reinterpret_cast<std::uintptr_t>(slip)) {
+    PLNET_DEBUG_CHECK((bits_ & ~kNote) != 0, "a mailbox holds parcels");
+  }
 
   [[nodiscard]] static Parcel* slip(Parcel& parcel) {
     const std::uintptr_t bit = parcel.kind == ParcelKind::kAckNote ? kNote : 0;

@@ -71,6 +71,7 @@ BufferCounts first_sizes(const BufferCounts& counts, const PoolFlags& automatic,
     const double part = static_cast<double>(left) / static_cast<double>(wanted);
     sizes[each] = std::max(1U, static_cast<std::uint32_t>(part * counts[each]));
   }
+  PLNET_CHECK(bytes_of(sizes) <= bytes_of(counts), "automatic classes are cut and not enlarged");
   return sizes;
 }
 
@@ -92,6 +93,10 @@ BufferCounts grown_sizes(const BufferCounts& now, const PoolFlags& starving,
   for (const BufferClass each : kAllBufferClasses) {
     if (starving[each] && automatic[each]) sizes[each] += step_of(each, sizes, budget).more;
   }
+  PLNET_CHECK(bytes_of(sizes) <= std::max(bytes_of(now), budget.most_bytes),
+              "classes grow within the bytes of the budget");
+  for (const BufferClass each : kAllBufferClasses)
+    PLNET_CHECK(sizes[each] >= now[each], "no class shrinks by growth");
   return sizes;
 }
 

@@ -36,6 +36,7 @@ using PoolBounds = ByBufferClass<PoolBound>;
 
 // A class that starves grows by a quarter at a time, and by one buffer at least.
 inline constexpr std::uint32_t kPoolStep = 4;
+static_assert(kPoolStep > 1, "a class grows by less than its size at a time");
 
 // The buffers of one shard, at least one of each class. `asked`: of the whole node; 0: the default.
 [[nodiscard]] BufferCounts buffers_of_shard(const BufferCounts& asked, unsigned shards);

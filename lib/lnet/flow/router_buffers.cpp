@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/flow/router_buffers.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 RouterBuffers::RouterBuffers(const RouterMemory& memory) : memory_(memory) {
@@ -28,6 +30,8 @@ bool RouterBuffers::resize(const BufferCounts& wanted, const PoolFlags& automati
     pool.wanted = sizes[each];
     add(each, pool.wanted);
     shrink(each);
+    PLNET_CHECK(pool.is_sound(memory_.most[each]),
+                "each buffer that was made is in use, free or spare");
     // The low-water mark counts from the requested number of buffers.
     pool.credits_min = pool.credits();
     show_total(each);
@@ -44,6 +48,8 @@ bool RouterBuffers::grow(const PoolFlags& starving) {
                 "a class grows within its space");
     pools_[each].wanted = sizes[each];
     add(each, sizes[each]);
+    PLNET_CHECK(pools_[each].is_sound(memory_.most[each]),
+                "each buffer that was made is in use, free or spare");
     show_total(each);
   }
   return sizes != now;
@@ -69,6 +75,8 @@ void RouterBuffers::add(BufferClass of, std::uint32_t wanted) {
                               kBufferBytes[of]};
       }
     }
+    PLNET_DEBUG_CHECK(index < pool.made && pool.free < memory_.most[of],
+                      "a buffer that is added was made");
     pool.stack[pool.free++] = index;
   }
 }

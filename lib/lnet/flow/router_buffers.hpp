@@ -43,6 +43,8 @@ namespace plnet::lnet {
   X(kLargeStarved, "large_starved", "messages", kCount,                                          \
     "messages that waited for a router buffer of 1 MiB when few were free, for any next hop")
 PLNET_COUNTERS(RouterBufferCounters, PLNET_ROUTER_BUFFER_COUNTERS);
+static_assert(kBufferClasses * 4 == RouterBufferCounters::kInfo.size(),
+              "each class has four numbers");
 
 enum class PoolMark : std::uint8_t { kBuffers, kUsedMax, kWaited, kStarved };
 inline constexpr std::size_t kPoolMarks = 4;
@@ -107,11 +109,14 @@ class RouterBuffers {
     pool.see_low();
     if (pool.total - pool.free > pool.used_max) [[unlikely]]
       see_high(from);
+    PLNET_DEBUG_CHECK(pool.free < pool.total && pool.stack[pool.free] < pool.made,
+                      "a free buffer was made");
     return {from, pool.stack[pool.free]};
   }
   void give(BufferRef buffer) {
     Pool& pool = pools_[buffer.of];
     PLNET_CHECK(pool.free < pool.total, "no more router buffers come back than there are");
+    PLNET_DEBUG_CHECK(buffer.index < pool.made, "a buffer that comes back was made");
     if (pool.total > pool.wanted) [[unlikely]]
       return discard(buffer.of, buffer.index);
     pool.stack[pool.free++] = buffer.index;
@@ -172,13 +177,18 @@ class RouterBuffers {
     }
     [[nodiscard]] bool scarce() const { return free <= std::max(1U, total / kScarce); }
     void see_low() { credits_min = std::min(credits_min, credits()); }
+    // Each buffer that was made is in use, free or spare.
+    [[nodiscard]] bool is_sound(std::uint32_t most) const {
+      return free <= total && total + spare == made && made <= most;
+    }
   };
 
   void add(BufferClass of, std::uint32_t wanted);
   void shrink(BufferClass of);
   void discard(BufferClass of, std::uint32_t index) {
     Pool& pool = pools_[of];
-    PLNET_CHECK(pool.total > 0 && index < pool.made, "a buffer that is discarded was made");
+    PLNET_CHECK(pool.total > 0 && index < pool.made && pool.spare < pool.made,
+                "a buffer that is discarded was made");
     pool.spares[pool.spare++] = index;
     --pool.total;
     show_total(of);

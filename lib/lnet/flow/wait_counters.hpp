@@ -56,6 +56,8 @@ inline constexpr std::size_t kWaitMarks = 4;
 }
 static_assert(counter_of(Wait::kQuarantine, WaitMark::kLongest) ==
               LnetWaits::Id::kQuarantineLongest);
+static_assert(kWaitNames.size() == static_cast<std::size_t>(Wait::kQuarantine) + 1,
+              "each wait has a name");
 
 // The wait of a state whose name ends in Wait, or of kQuarantine.
 [[nodiscard]] constexpr Wait wait_of(ReceiveState state) {

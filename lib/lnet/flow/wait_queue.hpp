@@ -22,7 +22,10 @@ class WaitQueue {
   // Null: the queue is empty.
   T* pop_front() { return static_cast<T*>(list_.pop_front()); }
   // Appends all messages of `other` in their order.
-  void take_all(WaitQueue& other) { list_.splice_back(other.list_); }
+  void take_all(WaitQueue& other) {
+    PLNET_CHECK(&other != this, "messages move to another queue");
+    list_.splice_back(other.list_);
+  }
 
   // The visit may remove the visited message from the queue, and no other.
   template <class Visit>

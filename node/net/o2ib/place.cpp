@@ -57,7 +57,7 @@ unsigned O2ibPlace::take_arrivals() {
 
 // A lane belongs to one incarnation of an interface. If this shard does not have that incarnation
 // yet, or not any more, the lane ends.
-unsigned O2ibPlace::hear_of_lanes() {
+unsigned O2ibPlace::collect_lane_notes() {
   if (lanes_ == nullptr) return 0;
   return lanes_->collect([this](const o2iblnd::LaneNote& note) {
     const auto there = std::ranges::find_if(nis_, [&note](const O2ibNi* each) {
@@ -65,7 +65,7 @@ unsigned O2ibPlace::hear_of_lanes() {
     });
     if (there != nis_.end()) return (*there)->on_lane_note(note);
     turn_down(note);
-    lanes_->answer_for_nobody(note);
+    lanes_->answer_without_interface(note);
   });
 }
 
@@ -79,7 +79,7 @@ void O2ibPlace::turn_down(const o2iblnd::LaneNote& note) {
 
 unsigned O2ibPlace::poll(Instant now) {
   unsigned work = arrivals_.empty() ? 0 : take_arrivals();
-  work += hear_of_lanes();
+  work += collect_lane_notes();
   if (events_ != nullptr) {
     look_again_at_ = now + kEventInterval;
     work += events_->poll_events(now);

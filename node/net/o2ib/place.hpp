@@ -138,7 +138,7 @@ class O2ibPlace final : public Pollable {
   using Id = O2ibPlaceTable::Id;
 
   unsigned take_arrivals();
-  unsigned hear_of_lanes();
+  unsigned collect_lane_notes();
   void turn_down(const o2iblnd::LaneNote& note);
 
   Counters<O2ibPlaceTable> counters_;

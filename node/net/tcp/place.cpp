@@ -35,7 +35,7 @@ unsigned TcpPlace::poll(Instant now) {
   const std::uint64_t open = open_streams();
   const std::size_t room = open < streams_max_ ? streams_max_ - open : 0;
   unsigned work = inbox_.take_arrivals(kTakenPerTurn, room);
-  work += inbox_.hear_of_lanes();
+  work += inbox_.collect_lane_notes();
   work += device_->poll(now);
   if (acceptor_ != nullptr) work += acceptor_->flush(now);
   return work;

@@ -120,7 +120,7 @@ void O2ibNet::hear(o2iblnd::LaneEnd& end, const o2iblnd::LaneNote& note) {
   O2ibPort* const port = found == ports_.end() ? nullptr : found->get();
   if (port != nullptr && port->hear(note)) return;
   if (port != nullptr && note.word == o2iblnd::LaneWord::kTake) port->turn_down(note.lane->request);
-  end.answer_for_nobody(note);
+  end.answer_without_interface(note);
 }
 
 // Rejects requests on their way from one shard to another.

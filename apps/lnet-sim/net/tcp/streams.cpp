@@ -88,7 +88,7 @@ void TcpStreams::close() {
 unsigned TcpStreams::poll(ShardId shard, Instant now) {
   Place& place = *places_[shard];
   unsigned work = place.inbox.take_arrivals(kArrivalsMax, kArrivalsMax);
-  work += place.inbox.hear_of_lanes();
+  work += place.inbox.collect_lane_notes();
   if (place.faults) work += place.faults->poll(now);
   work += place.driver->poll(now);
   return shard == 0 ? work + acceptor_->flush(now) : work;

@@ -259,7 +259,7 @@ class LaneNode final : public lnet::EventHandler {
         work += lanes->collect([&](const LaneNote& note) {
           if (!node.gone || index == 0) return lnd().on_lane_note(note);
           if (note.word == LaneWord::kTake) driver->turn_down(note.lane->request);
-          lanes->answer_for_nobody(note);
+          lanes->answer_without_interface(note);
         });
       }
       if (index == 0) work += node.core_->step_directory(now);

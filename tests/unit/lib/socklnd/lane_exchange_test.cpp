@@ -80,12 +80,12 @@ TEST_F(LaneExchanges, ALaneEndsWhenAllNoticesWereRead) {
   EXPECT_LT(early[0].heard, lane.said);
   const auto late = heard(5);
   ASSERT_EQ(late.size(), 1U);
-  end(5).answer_for_nobody(late[0]);
+  end(5).answer_without_interface(late[0]);
   const auto last = heard(4);
   ASSERT_EQ(last.size(), 1U);
   EXPECT_EQ(last[0].word, LaneWord::kClosed);
   EXPECT_EQ(last[0].heard, lane.said);
-  end(4).answer_for_nobody(last[0]);
+  end(4).answer_without_interface(last[0]);
   EXPECT_EQ(end(4).lent_to(5), 0U) << "unrequested credits are returned as well";
 }
 

@@ -236,7 +236,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
         work += lanes->collect([&](const LaneNote& note) {
           if (!node.gone || index == 0) return lnd.on_lane_note(note);
           if (note.word == LaneWord::kTake) driver->discard(note.lane->arrival.stream);
-          lanes->answer_for_nobody(note);
+          lanes->answer_without_interface(note);
         });
       }
       if (index == 0) {

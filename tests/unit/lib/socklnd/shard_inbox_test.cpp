@@ -90,22 +90,22 @@ TEST_F(ShardInboxOfTwo, WordsAboutLanesGoToTheOneThatHasThem) {
   };
   Lane* const old_one = lane_of(1, 1);
   elsewhere.say(*old_one, LaneWord::kDial);
-  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  EXPECT_EQ(inbox_.collect_lane_notes(), 1U);
   ASSERT_NE(former->peer({nid_of(1)}), nullptr);
   auto stays = lnd(2, core_);
   Lane* const new_one = lane_of(2, 2);
   elsewhere.say(*new_one, LaneWord::kDial);
-  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  EXPECT_EQ(inbox_.collect_lane_notes(), 1U);
   ASSERT_NE(stays->peer({nid_of(2)}), nullptr);
   EXPECT_EQ(former->peer({nid_of(2)}), nullptr);
   ASSERT_EQ(driver_.streams.size(), 2U);
   EXPECT_EQ(old_one->at_lane, new_one->at_lane);  // hence the lane must go to the right one
   elsewhere.say(*old_one, LaneWord::kClose, Errc::kShutdown);
-  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  EXPECT_EQ(inbox_.collect_lane_notes(), 1U);
   EXPECT_TRUE(driver_.at(0).closing);
   EXPECT_FALSE(driver_.at(1).closing);
   elsewhere.say(*new_one, LaneWord::kClose, Errc::kShutdown);
-  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  EXPECT_EQ(inbox_.collect_lane_notes(), 1U);
   EXPECT_TRUE(driver_.at(1).closing);
   driver_.report_closed();
   unsigned gone = 0;
@@ -116,7 +116,7 @@ TEST_F(ShardInboxOfTwo, WordsAboutLanesGoToTheOneThatHasThem) {
   EXPECT_EQ(gone, 2U);
   // An interface that does not exist here yet.
   elsewhere.say(*lane_of(3, 3), LaneWord::kDial);
-  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  EXPECT_EQ(inbox_.collect_lane_notes(), 1U);
   EXPECT_EQ(driver_.streams.size(), 2U);
 }
 
