@@ -17,6 +17,6 @@ struct alignas(2 * kCacheLine) AckNote : Parcel {
 
   MessageHeader header;
 };
-static_assert(sizeof(AckNote) == 2 * kCacheLine);
+static_assert(sizeof(AckNote) == 2 * kCacheLine, "a note moves two lines between cores");
 
 }  // namespace plnet::lnet

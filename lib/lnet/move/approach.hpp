@@ -15,6 +15,7 @@ namespace plnet::lnet {
 inline constexpr std::size_t kApproachSteps = 4;
 
 inline void approach(const PeerNi& hop, const PeerPorts& /*ports*/, PipelineStep<0> /*step*/) {
+  static_assert(kApproachSteps == 4, "each step has its function");
   prefetch(&hop);
 }
 inline void approach(const PeerNi& hop, const PeerPorts& ports, PipelineStep<1> /*step*/) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/flow/client_allowance.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
@@ -44,6 +45,7 @@ bool ClientQueues::take_credit(Receive& receive) {
     core_.sweep_wanted = true;
   }
   client.credits_min = std::min(client.credits_min, client.available());
+  PLNET_DEBUG_CHECK(client.is_settled(), "each message with a credit of its client runs or waits");
   return goes_on;
 }
 
@@ -63,27 +65,39 @@ void ClientQueues::give_credit(Receive& receive) {
   Forwarding& forwarding = receive.forwarding;
   if (!forwarding.has_credit) return;
   forwarding.has_credit = false;
+  PLNET_DEBUG_CHECK(forwarding.client != nullptr, "a message with a credit has its client");
   ClientCredits& client = forwarding.client->client;
   PLNET_CHECK(client.used() > 0, "a credit that comes back was given");
   ++client.credits;
-  if (client.used() == 0) --clients_;
+  if (client.used() == 0) {
+    PLNET_DEBUG_CHECK(clients_ > 0, "a client with messages is counted");
+    --clients_;
+  }
   if (receive.is(ReceiveState::kCreditWait)) {
+    PLNET_DEBUG_CHECK(client.waiting_count > 0, "a message that waits for a credit is counted");
     core_.waits.end(receive);
     receive.unlink();
     --client.waiting_count;
   } else {
+    PLNET_DEBUG_CHECK(client.running[class_of(receive)] > 0,
+                      "a message that does not wait is counted as running");
     --client.running[class_of(receive)];
   }
+  PLNET_DEBUG_CHECK(client.is_settled(), "each message with a credit of its client runs or waits");
   if (client.waiting_count > 0) start_waiting(client);
 }
 
 // The end of a running message calls this again, so every waiting message gets its turn.
 void ClientQueues::start_waiting(ClientCredits& client) {
   while (client.waiting_count > 0) {
+    PLNET_DEBUG_CHECK(!client.waiting.empty(),
+                      "the count of waiting messages is that of the queue");
     const BufferClass of = class_of(*client.waiting.front());
     if (!may_run(client, of)) return;
     Receive& next = *client.waiting.pop_front();
     PLNET_CHECK(next.is(ReceiveState::kCreditWait), "messages of the queue wait for a credit");
+    PLNET_DEBUG_CHECK(next.forwarding.has_credit && next.origin == core_.id,
+                      "a message that waits for its client is counted there");
     ++client.running[of];
     --client.waiting_count;
     core_.waits.end(next);

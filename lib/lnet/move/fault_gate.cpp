@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/ni_port.hpp"
 
 namespace plnet::lnet {
@@ -34,6 +35,8 @@ bool FaultGate::hold(const Held& held) {
     return false;
   }
   PLNET_CHECK(held.parcel != nullptr && !held.parcel->linked(), "a held message waits in no queue");
+  PLNET_DEBUG_CHECK(std::ranges::find(held_, held.parcel, &Held::parcel) == held_.end(),
+                    "the gate holds a message once");
   held_.push_back(held);
   return true;
 }
@@ -85,12 +88,17 @@ Released FaultGate::next(Instant now) {
   const auto due = std::ranges::find_if(held_, [now](const Held& held) { return held.due <= now; });
   if (due == held_.end()) return {};
   const Released released{.parcel = due->parcel, .health = due->health, .dropped = due->dropped};
+  PLNET_CHECK(released.health == Health::kOk || released.parcel->kind == ParcelKind::kMessage,
+              "only messages that leave fail by a rule");
   held_.erase(due);
   return released;
 }
 
 void FaultGate::close(const Ni& ni) {
   for (Held& held : held_) {
+    PLNET_CHECK(
+        held.parcel->kind == ParcelKind::kReceive || held.parcel->kind == ParcelKind::kMessage,
+        "the gate holds messages");
     const bool receives = held.parcel->kind == ParcelKind::kReceive;
     const Ni& used = receives ? static_cast<const Receive*>(held.parcel)->port->ni()
                               : *static_cast<const Message*>(held.parcel)->ni;

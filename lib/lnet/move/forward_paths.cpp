@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
 namespace plnet::lnet {
@@ -17,6 +18,8 @@ std::optional<Cause> ForwardPaths::choose(Receive& receive, PeerNi& destination,
                                           const OnlyHop& ahead) {
   if (!select(receive, destination, ahead)) return Cause::kDroppedForwardNoPath;
   if (is_forbidden(receive, destination)) return Cause::kDroppedAccess;
+  PLNET_DEBUG_CHECK(receive.forwarding.ni != nullptr && receive.forwarding.next_hop != nullptr,
+                    "a chosen path has an NI and a next hop");
   PLNET_DEBUG_CHECK(receive.forwarding.next_hop->net == receive.forwarding.ni->net,
                     "the next hop is on the network of the NI");
   return std::nullopt;
@@ -61,6 +64,9 @@ bool ForwardPaths::compare(Receive& receive, PeerNi& destination, bool any_nid) 
   const auto path =
       select_path(request, core_.local(), core_.routes(), core_.sequences, core_.shared.parameters);
   if (!path || path->loopback) return false;
+  PLNET_DEBUG_CHECK(
+      path->ni != nullptr && path->next_hop != nullptr && path->destination != nullptr,
+      "a path that is no loopback has a next hop");
   forwarding.ni = path->ni;
   forwarding.next_hop = path->next_hop;
   forwarding.destination = path->destination_nid();
@@ -82,6 +88,7 @@ bool ForwardPaths::may_avoid(const PeerNi& hop, bool is_router, const MessageHea
 // Access rules were asked about the NID in the header. Another NID of the same peer needs a second
 // question.
 bool ForwardPaths::is_forbidden_elsewhere(const Receive& receive) const {
+  PLNET_DEBUG_CHECK(receive.forwarding.next_hop != nullptr, "access is judged by the chosen path");
   if (receive.forwarding.destination == receive.header.destination) [[likely]]
     return false;
   MessageHeader header = receive.header;

@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/sender.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
@@ -12,6 +13,9 @@ namespace plnet::lnet {
 void Forwarder::begin(Receive& receive) {
   PLNET_CHECK(receive.forwarded && receive.is(ReceiveState::kArrived),
               "forwarding begins with a header that has just arrived");
+  PLNET_DEBUG_CHECK(!receive.forwarding.has_credit && !receive.forwarding.has_buffer &&
+                        receive.forwarding.hop == nullptr && receive.forwarding.keeper == nullptr,
+                    "a message that ended has given back all that it held");
   receive.forwarding = {};
   ++under_way_;
 }
@@ -19,6 +23,8 @@ void Forwarder::begin(Receive& receive) {
 RxDecision Forwarder::admit(Receive& receive, const MessageHeader& header) {
   PLNET_CHECK(receive.forwarded && receive.origin == core_.id,
               "a message is forwarded by the shard that received it");
+  PLNET_DEBUG_CHECK(!receive.forwarding.has_buffer && receive.forwarding.hop == nullptr,
+                    "a message is admitted before it has a buffer");
   if (!core_.shared.parameters.routes()) [[unlikely]]
     return core_.drop(receive, Cause::kDroppedNotRouting);
   if (!receive.forwarding.has_credit && !clients.take_credit(receive)) {
@@ -42,6 +48,7 @@ inline RxDecision Forwarder::find_path(Receive& receive, const MessageHeader& he
 }
 
 void Forwarder::send(Receive& receive) {
+  PLNET_DEBUG_CHECK(receive.status.has_value(), "only a complete payload goes on");
   hops.on_payload_complete(receive);
   Message* const message = core_.messages.take();
   PLNET_CHECK(message != nullptr, "a message with a router buffer was promised a record");
@@ -59,6 +66,8 @@ void Forwarder::send(Receive& receive) {
 // Without a deadline: only the users of the message know how long they wait (lustre-release
 // lnet/lnet/lib-move.c: lnet_check_message_drop()).
 void Forwarder::launch(Message& message) {
+  PLNET_DEBUG_CHECK(message.answers != nullptr && message.origin == core_.id,
+                    "a forwarded message names the record that holds its payload");
   PLNET_DEBUG_CHECK(message.routed && message.ni == nullptr,
                     "a forwarded message gets its next hop");
   Receive& receive = *message.answers;
@@ -72,6 +81,8 @@ void Forwarder::launch(Message& message) {
     if (!find_other_path(receive, *target)) return drop(message, Errc::kNoRoute, Cause::kTxNoPath);
   }
   const Forwarding& path = receive.forwarding;
+  PLNET_DEBUG_CHECK(path.ni != nullptr && path.next_hop != nullptr,
+                    "a message that leaves has a path");
   message.ni = path.ni;
   ++core_.ni_users[path.ni->number];
   message.hop = path.next_hop;
@@ -88,6 +99,8 @@ bool Forwarder::find_other_path(Receive& receive, PeerNi& destination) {
 
 void Forwarder::drop(Message& message, Errc code, Cause cause) {
   PLNET_CHECK(message.routed && message.hop == nullptr, "a message with a hop ends at its home");
+  PLNET_DEBUG_CHECK(message.answers != nullptr,
+                    "a forwarded message names the record that holds its payload");
   core_.tap_drop(message, cause);
   core_.drop(cause, message.header.payload_length);
   message.answers->port->traffic.add(traffic_id(TrafficWay::kDropped, message.header.type));
@@ -98,6 +111,9 @@ void Forwarder::drop(Message& message, Errc code, Cause cause) {
 void Forwarder::give_back(Receive& receive) {
   PLNET_CHECK(under_way_ > 0, "a forwarded message that ends has begun");
   give_all(receive);
+  PLNET_DEBUG_CHECK(!receive.forwarding.has_credit && !receive.forwarding.has_buffer &&
+                        receive.forwarding.hop == nullptr,
+                    "a message that ends gives back all that it holds");
   --under_way_;
 }
 
@@ -112,6 +128,8 @@ void Forwarder::give_all(Receive& receive) {
 // (lustre-release lnet/lnet/lib-move.c: lnet_post_send_locked()).
 RxDecision Forwarder::refuse_down(Receive& receive) {
   const Forwarding& path = receive.forwarding;
+  PLNET_DEBUG_CHECK(path.ni != nullptr && path.next_hop != nullptr,
+                    "a message for a lost hop has a path");
   core_.tap_drop(receive, Cause::kDroppedHopDown);
   core_.drop(Cause::kDroppedHopDown, receive.header.payload_length);
   core_.statistics.add(Statistic::kRemoteDropped);
@@ -123,6 +141,8 @@ RxDecision Forwarder::refuse_down(Receive& receive) {
 }
 
 void Forwarder::admit_again(Receive& receive) {
+  PLNET_DEBUG_CHECK(receive.is(ReceiveState::kResumed),
+                    "a message that is judged again has ended its wait");
   receive.outcome = {};
   core_.post(receive, core_.id, ParcelStep::kWaitOver);
 }
@@ -196,6 +216,8 @@ void Forwarder::forget(PeerPort& peer) {
     if (!receive.forwarded) return;
     Forwarding& forwarding = receive.forwarding;
     if (forwarding.client == &peer) {
+      PLNET_CHECK(!receive.is(ReceiveState::kCreditWait),
+                  "a message that waits for a client credit leaves with the link of its client");
       clients.give_credit(receive);
       forwarding.client = nullptr;
     }
@@ -205,6 +227,8 @@ void Forwarder::forget(PeerPort& peer) {
     hops.leave_queue(receive);
     admit_again(receive);
   });
+  PLNET_CHECK(peer.client.used() == 0 && peer.hop.held == 0 && !peer.hop.waits(),
+              "no message counts for a port that is about to be free");
 }
 
 }  // namespace plnet::lnet

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/move/client_queues.hpp"
 #include "lib/lnet/move/forward_paths.hpp"
@@ -30,7 +31,10 @@ class Forwarder {
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
   // Before the first message.
-  void connect(Sender& sender) { sender_ = &sender; }
+  void connect(Sender& sender) {
+    PLNET_CHECK(sender_ == nullptr, "the forwarder gets its sender once");
+    sender_ = &sender;
+  }
 
   // Hot. The header of the message has arrived.
   void begin(Receive& receive);
@@ -51,11 +55,15 @@ class Forwarder {
 
   // Hot. Moves a payload that the receiving LND keeps into the buffer.
   static void bring(Receive& receive) {
+    PLNET_DEBUG_CHECK(receive.forwarding.keeper == nullptr || receive.forwarding.has_buffer,
+                      "a payload is kept for a message with a buffer");
     PayloadKeeper* const keeper = std::exchange(receive.forwarding.keeper, nullptr);
     if (keeper != nullptr && !keeper->bring(receive.rx)) receive.forwarding.lost = true;
   }
   static void bring_source(Message& message) {
     if (!message.kept) return;
+    PLNET_DEBUG_CHECK(message.routed && message.answers != nullptr,
+                      "only the payload of a forwarded message is kept");
     message.kept = false;
     bring(*message.answers);
     message.lost = message.answers->forwarding.lost;

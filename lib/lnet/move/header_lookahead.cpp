@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/check.hpp"
 #include "lib/base/pipeline.hpp"
 #include "lib/lnet/move/approach.hpp"
 
@@ -15,6 +16,7 @@ constexpr std::size_t kAheadDistance = 4;
 constexpr std::size_t kAheadSteps = 6;
 
 void fetch_sender(const PeerLink* link, std::size_t step) {
+  PLNET_DEBUG_CHECK(link != nullptr, "a message ahead names its link");
   if (step == 0) return prefetch(link);
   const PeerPort* const port = static_cast<const LndLink*>(link)->port;
   if (port == nullptr) return;
@@ -45,6 +47,7 @@ void fetch_hop(const ShardCore& core, const PeerNi& hop, PipelineStep<kStep> /*s
 
 void look_ahead(ShardCore& core, std::span<const HeaderAhead> next) {
   constexpr std::size_t kMost = LookedAhead::kMost;
+  static_assert(kMost >= kAheadDistance, "a burst is as long as the pipeline");
   next = next.first(std::min(next.size(), kMost));
   core.looked_ahead.clear();
   const PeerDirectory& directory = *core.shared.directory;

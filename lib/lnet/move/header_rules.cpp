@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/header_rules.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -13,6 +15,8 @@ constexpr HeaderRuling reject(Cause cause) {
 
 HeaderRuling rule_on_destination(const RxOffer& offer, const Ni& ours, const LocalView& local,
                                  bool routing) {
+  PLNET_DEBUG_CHECK(offer.header.destination != ours.nid,
+                    "a message for the NI that received it is not forwarded");
   if (const auto cause = rejection_of(offer.header.destination, ours.net, local))
     return reject(*cause);
   if (offer.reply_by_lnd) return reject(Cause::kRejectedRoutedRdmaGet);

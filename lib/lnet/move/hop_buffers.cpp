@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/flow/parked_share.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
@@ -10,12 +11,15 @@ namespace plnet::lnet {
 
 RxDecision HopBuffers::take_buffer(Receive& receive, std::uint32_t length) {
   PLNET_CHECK(!receive.forwarding.has_buffer, "a message takes one buffer");
+  PLNET_DEBUG_CHECK(receive.forwarding.next_hop != nullptr && receive.forwarding.hop == nullptr,
+                    "a message that takes a buffer has a next hop and counts for none");
   PeerPort* const hop = core_.peers.get(*receive.forwarding.next_hop);
   if (hop == nullptr) return core_.drop(receive, Cause::kDroppedForwardNoPeer);
   if (ForwardPaths::is_down(receive)) return core_.forwarder.refuse_down(receive);
   const BufferClass of = buffer_class_of(length);
   if (core_.buffers.total(of) == 0) return core_.drop(receive, Cause::kDroppedNoBuffers);
   HopQueue& queue = hop->hop.queues[of];
+  PLNET_DEBUG_CHECK(hop->hop.is_settled(), "a hop holds the buffers that are counted for it");
   if (!queue.linked() && may_hold(queue)) return hold(receive, queue, length);
   if (hop->hop.stalled) return core_.drop(receive, Cause::kDroppedHopStalled);
   return wait_for_buffer(receive, queue);
@@ -47,6 +51,7 @@ inline RxDecision HopBuffers::hold(Receive& receive, HopQueue& queue, std::uint3
   forwarding.buffer = core_.buffers.take(queue.of);
   forwarding.has_buffer = true;
   ++promised_;
+  PLNET_DEBUG_CHECK(promised_ <= core_.messages.free_count(), "each promise has a free record");
   charge(receive, *queue.port);
   if (queue.port->hop.stalled) core_.forwarder.clients.give_credit(receive);
   return {.verdict = RxVerdict::kReceive,
@@ -64,6 +69,8 @@ bool HopBuffers::is_captured() const {
 // The message leaves on this shard by an LND that accepts kept payloads. A large message to a hop
 // with lanes on other shards most likely takes one of those.
 bool HopBuffers::leaves_from_here(const Forwarding& path, std::uint32_t length) {
+  PLNET_DEBUG_CHECK(path.ni != nullptr && path.next_hop != nullptr,
+                    "a message with a buffer has a path");
   const NiPort* const port = core_.ports[path.ni->number];
   if (path.next_hop->home != core_.id || port == nullptr) return false;
   const LndTraits& traits = port->lnd().traits();
@@ -82,6 +89,8 @@ RxDecision HopBuffers::wait_for_buffer(Receive& receive, HopQueue& queue) {
   const bool records_short =
       queue.held < core_.buffers.free_count(queue.of) && !has_records(queue.port->hop);
   core_.causes.add(records_short ? Cause::kHeldRecords : Cause::kHeldHopShare);
+  PLNET_DEBUG_CHECK(!receive.forwarding.has_buffer && receive.forwarding.hop == nullptr,
+                    "a message that waits for a buffer has none");
   receive.forwarding.hop = queue.port;
   core_.waits.begin(receive, ReceiveState::kBufferWait);
   queue.waiting.push_back(receive);
@@ -98,6 +107,8 @@ RxDecision HopBuffers::wait_for_buffer(Receive& receive, HopQueue& queue) {
 void HopBuffers::leave_queue(Receive& receive) {
   PLNET_CHECK(receive.is(ReceiveState::kBufferWait), "the message waits for a buffer");
   const BufferClass of = buffer_class_of(receive.header.payload_length);
+  PLNET_DEBUG_CHECK(receive.forwarding.hop != nullptr,
+                    "a message that waits for a buffer counts for a hop");
   HopQueue& queue = receive.forwarding.hop->hop.queues[of];
   PLNET_CHECK(queue.waiting_count > 0, "a message that waits is counted");
   receive.unlink();
@@ -106,6 +117,8 @@ void HopBuffers::leave_queue(Receive& receive) {
   receive.forwarding.hop = nullptr;
   core_.buffers.end_wait(of);
   if (!queue.waiting.empty()) return;
+  PLNET_DEBUG_CHECK(queue.waiting_count == 0 && hops_waiting_[of] > 0,
+                    "a hop whose last message leaves is counted");
   queue.unlink();
   --hops_waiting_[of];
 }
@@ -121,6 +134,7 @@ void HopBuffers::on_payload_complete(Receive& receive) {
 // Only the first message says when the hop began to hold something; later ones do not prove that it
 // takes any.
 inline void HopBuffers::count_handed(HopShare& hop) const {
+  PLNET_DEBUG_CHECK(hop.held > 0, "a hop is handed buffers that it holds");
   if (hop.handed++ == 0) hop.moved = core_.now;
 }
 
@@ -130,6 +144,7 @@ inline void HopBuffers::charge(Receive& receive, PeerPort& hop) {
   ++hop.hop.held;
   if (receive.is(ReceiveState::kLeaving)) count_handed(hop.hop);
   ++hop.hop.queues[receive.forwarding.buffer.of].held;
+  PLNET_DEBUG_CHECK(hop.hop.is_settled(), "a hop holds the buffers that are counted for it");
 }
 
 void HopBuffers::discharge(Receive& receive) {
@@ -141,6 +156,7 @@ void HopBuffers::discharge(Receive& receive) {
   --hop->hop.held;
   --queue.held;
   if (!receive.is(ReceiveState::kLeaving)) return;  // not yet handed to the hop
+  PLNET_DEBUG_CHECK(hop->hop.handed > 0, "a message that leaves was handed to its hop");
   --hop->hop.handed;
   hop->hop.moved = core_.now;
   hop->hop.stalled = false;
@@ -148,6 +164,7 @@ void HopBuffers::discharge(Receive& receive) {
 
 void HopBuffers::move_to(Receive& receive, PeerPort* hop) {
   PLNET_CHECK(receive.forwarding.has_buffer, "a message without a buffer counts for no hop");
+  PLNET_CHECK(receive.is(ReceiveState::kLeaving), "a message moves to another hop when it leaves");
   if (hop == receive.forwarding.hop) return;
   discharge(receive);
   // The hop holds less, so its waiting messages get a turn.
@@ -162,7 +179,10 @@ void HopBuffers::give_buffer(Receive& receive) {
   Forwarding& forwarding = receive.forwarding;
   if (!forwarding.has_buffer) return;
   forwarding.has_buffer = false;
-  if (!receive.is(ReceiveState::kLeaving)) --promised_;  // the promise was not used
+  if (!receive.is(ReceiveState::kLeaving)) {  // the promise was not used
+    PLNET_DEBUG_CHECK(promised_ > 0, "a buffer comes with a promise");
+    --promised_;
+  }
   const BufferClass of = forwarding.buffer.of;
   core_.buffers.give(forwarding.buffer);
   discharge(receive);
@@ -189,6 +209,7 @@ unsigned HopBuffers::serve(BufferClass of) {
     --to_look_at_[of];
     HopQueue* const queue = in_turn_[of].front();
     if (queue == nullptr) break;
+    PLNET_DEBUG_CHECK(!queue->waiting.empty(), "hops in turn have waiting messages");
     queue->unlink();
     in_turn_[of].push_back(*queue);
     if (!may_hold(*queue)) continue;

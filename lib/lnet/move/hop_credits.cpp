@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/sender.hpp"
 
 namespace plnet::lnet {
@@ -23,6 +24,7 @@ void HopCredits::to_home(Message& message) {
   PLNET_DEBUG_CHECK(message.ni != nullptr, "a message on its way home has a path");
   if (message.hop == nullptr) return sender_.lanes.at_lane(message);  // loopback has no home
   const ShardId home = message.hop->home;
+  PLNET_DEBUG_CHECK(home < core_.shared.shards, "the home of a peer NI is a shard of this node");
   if (home == core_.id) return at_home(message);
   core_.causes.add(Cause::kCrossedHome);
   message.enter(SendState::kToHome);
@@ -32,6 +34,8 @@ void HopCredits::to_home(Message& message) {
 // lustre-release lnet/lnet/lib-move.c: lnet_post_send_locked()
 void HopCredits::at_home(Message& message) {
   PLNET_CHECK(message.hop->home == core_.id, "the home gives out the credits of a peer NI");
+  PLNET_DEBUG_CHECK(message.ni != nullptr && message.ni->net == message.hop->net,
+                    "a next hop is on the network of the NI");
   PLNET_DEBUG_CHECK(!message.has_peer_credit && !message.has_ni_credit,
                     "a message has no credit yet");
   PeerPort* const peer = core_.peers.get(*message.hop);
@@ -52,11 +56,14 @@ void HopCredits::wait(PeerPort& peer, Message& message) {
   core_.waits.begin(message, SendState::kHopCreditWait);
   peer.waiting.push_back(message);
   ++peer.waiting_count;
+  PLNET_DEBUG_CHECK(peer.waiting_count <= peer.outstanding,
+                    "a message that waits for a credit is counted");
   if (!peer.linked()) queued_.push_back(peer);
   core_.sweep_wanted = true;
 }
 
 inline void HopCredits::take_credit(PeerPort& peer, Message& message) {
+  PLNET_DEBUG_CHECK(!message.has_peer_credit, "a message takes one peer credit");
   message.has_peer_credit = true;
   ++peer.outstanding;
   peer.queued_bytes += message.queue_bytes();
@@ -94,7 +101,11 @@ bool HopCredits::may_start(const PeerPort& peer) const {
 
 void HopCredits::end_at_home(Message& message, PeerPort* peer) {
   PLNET_DEBUG_CHECK(!message.has_ni_credit, "the NI credit returns before the peer credit");
+  PLNET_DEBUG_CHECK(peer != nullptr || !message.has_peer_credit,
+                    "the port of a peer NI stays until its credits are back");
   if (peer != nullptr) {
+    PLNET_DEBUG_CHECK(peer == nullptr || peer->peer_ni == message.hop,
+                      "a credit returns to its peer NI");
     if (message.result.status) {
       peer->traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
       if (message.result.reply_placed) peer->traffic.add(kPlacedReply);
@@ -129,6 +140,8 @@ inline void HopCredits::start_waiting(PeerPort& peer) {
       }
     }
     peer.starting = false;
+    PLNET_DEBUG_CHECK((peer.waiting_count == 0) == peer.waiting.empty(),
+                      "the count of waiting messages is that of the queue");
   }
   publish(peer);
 }
@@ -143,6 +156,7 @@ void HopCredits::remove(PeerPort& peer, Message& message) {
   PLNET_CHECK(message.state.get() == SendState::kHopCreditWait, "the message waits for a credit");
   message.unlink();
   core_.waits.end(message);
+  PLNET_CHECK(peer.waiting_count > 0, "a message that waits for a credit is counted");
   --peer.waiting_count;
   return_credit(peer, message);
   sender_.ends.to_originator(message);
@@ -159,6 +173,8 @@ void HopCredits::expire(Instant now) {
     }
     start_waiting(peer);  // a change of the configuration may have added credits
     if (peer.waiting.empty()) {
+      PLNET_CHECK(!peer.waiting.empty() || peer.waiting_count == 0,
+                  "the count of waiting messages is that of the queue");
       peer.unlink();
     } else {
       core_.sweep_wanted = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/hop_stalls.hpp"
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
 namespace plnet::lnet {
@@ -51,6 +52,8 @@ void HopStalls::sweep() {
 
 void HopStalls::stall(PeerPort& hop) {
   PLNET_CHECK(!hop.hop.stalled, "a hop stalls once");
+  PLNET_CHECK(hop.hop.handed > 0 && hop.hop.handed <= hop.hop.held,
+              "a stalled hop has taken none of its buffers");
   hop.hop.stalled = true;
   for (HopQueue& queue : hop.hop.queues) {
     while (Receive* const receive = queue.waiting.front()) {
@@ -58,6 +61,7 @@ void HopStalls::stall(PeerPort& hop) {
       core_.forwarder.decide(*receive, core_.drop(*receive, Cause::kDroppedHopStalled));
     }
   }
+  PLNET_CHECK(!hop.hop.waits(), "no message waits for a stalled hop");
 }
 
 }  // namespace plnet::lnet

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "lib/base/check.hpp"
 #include "lib/base/pipeline.hpp"
 #include "lib/base/prefetch.hpp"
 #include "lib/lnet/move/sender.hpp"
@@ -28,6 +29,8 @@ void LanePoster::to_lane(PeerPort& peer, Message& message) {
   PLNET_DEBUG_CHECK(static_cast<bool>(message.has_peer_credit),
                     "a message has its peer credit before it goes to a lane");
   const ShardSet& shards = message.ni->shards;
+  PLNET_DEBUG_CHECK(message.hop->home == core_.id && shards.any(),
+                    "the home chooses a lane among the shards of the NI");
   if (shards[core_.id]) return at_lane(message, &peer);
   const ShardId lane = lane_shard(shards, core_.id, message.hop->number, core_.shared.shards);
   core_.causes.add(Cause::kCrossedLane);
@@ -35,6 +38,7 @@ void LanePoster::to_lane(PeerPort& peer, Message& message) {
 }
 
 void LanePoster::send_to_lane(Message& message, ShardId lane) {
+  PLNET_DEBUG_CHECK(lane < core_.shared.shards, "a lane lies on a shard of this node");
   message.enter(SendState::kToLane);
   sender_.cross(message, lane, ParcelStep::kToLane);
 }
@@ -49,6 +53,8 @@ bool LanePoster::is_only_one(const PeerPort* peer, const Message& message) const
 // Null `peer`: loopback, or all ports are in use.
 void LanePoster::at_lane(Message& message, PeerPort* peer) {
   PLNET_DEBUG_CHECK(!message.has_ni_credit, "a message takes its NI credit once");
+  PLNET_DEBUG_CHECK(message.ni->shards[core_.id],
+                    "the NI of a message has an LND on the shard of its lane");
   NiPort* const port = core_.ports[message.ni->number];
   if (port == nullptr && !message.ni->plugged.get()) {
     return send_to_lane(message, core_.id);  // a new NI gets its port soon
@@ -93,6 +99,7 @@ inline bool LanePoster::goes_by_other_lane(const LndLink& link, NiPort& port, Me
 
 inline void LanePoster::hand_over(NiPort& port, Message& message) {
   PLNET_DEBUG_CHECK(message.next_hop != nullptr, "a message goes to an LND with a link");
+  PLNET_DEBUG_CHECK(message.ni == &port.ni(), "a message goes to the LND of its NI");
   message.since.set(core_.now);
   if (message.kept && !port.lnd().traits().takes_kept) Forwarder::bring_source(message);
   if (message.lost) [[unlikely]]
@@ -173,8 +180,17 @@ inline PeerPort* LanePoster::posted_to(const Message& message) {
 }
 
 void LanePoster::on_sent(NiPort& port, const Completion& completion) {
+  PLNET_DEBUG_CHECK(completion.transmit != nullptr, "a completion names its message");
   auto& message = static_cast<Message&>(*completion.transmit);
   PLNET_CHECK(message.ni == &port.ni(), "a message ends at the NI that it was handed to");
+  PLNET_DEBUG_CHECK(
+      message.state.get() == SendState::kWithLnd || message.state.get() == SendState::kResumed,
+      "only a message that left its wait ends at its LND");
+  PLNET_DEBUG_CHECK(!completion.unsent || !completion.status,
+                    "a message that was sent is not reported as unsent");
+  PLNET_DEBUG_CHECK(
+      !completion.reply_placed || (message.header.type == MessageType::kGet && !message.routed),
+      "only the reply to a GET of this node is placed");
   std::construct_at(&message.result, completion);  // an assignment would compare first
   settle_ni(port, message);
   if (message.hop == nullptr) return sender_.ends.to_originator(message);
@@ -210,6 +226,8 @@ inline void LanePoster::leave_lane(Message& message) {
 // The link of the lane may be gone, if its NI is being removed.
 void LanePoster::back_from_lane(Message& message) {
   if (message.booked() != 0) {
+    PLNET_DEBUG_CHECK(message.booked() <= core_.shared.shards,
+                      "a lane that was booked is one of this node");
     PLNET_CHECK(message.booked_at() == core_.id, "the shard that booked a lane settles it");
     LndLink* const link = core_.peers.find_link(*message.hop, message.ni->number);
     if (link != nullptr) {
@@ -234,6 +252,7 @@ void LanePoster::fail_released(Message& message) {
 }
 
 void LanePoster::fail_waiting(NiPort& port, Errc cause) {
+  PLNET_CHECK(port.closing(), "only a port that closes gives up its messages");
   while (Message* const message = port.take_back()) {
     if (message->state.get() == SendState::kNiCreditWait) core_.waits.end(*message);
     sender_.verdicts.end_released(*message, cause);

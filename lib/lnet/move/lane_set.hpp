@@ -48,15 +48,20 @@ class LaneSet {
     return up_ == 0 && std::ranges::all_of(bytes_, [](std::uint64_t bytes) { return bytes == 0; });
   }
 
-  void book(ShardId shard, std::uint32_t bytes) { bytes_[shard] += bytes; }
+  void book(ShardId shard, std::uint32_t bytes) {
+    PLNET_DEBUG_CHECK(shard < kShardsMax && (up_ >> shard & 1U) != 0,
+                      "bytes are booked on a lane that is up");
+    bytes_[shard] += bytes;
+  }
   void unbook(ShardId shard, std::uint32_t bytes) {
-    PLNET_CHECK(bytes_[shard] >= bytes, "what comes back from a lane was booked on it");
+    PLNET_CHECK(shard < kShardsMax && bytes_[shard] >= bytes,
+                "what comes back from a lane was booked on it");
     bytes_[shard] -= bytes;
   }
   [[nodiscard]] std::uint64_t bytes(ShardId shard) const { return bytes_[shard]; }
 
  private:
-  static_assert(kShardsMax == 64);
+  static_assert(kShardsMax == 64, "a word has a bit for each shard");
 
   std::uint64_t up_ = 0;
   ShardId last_ = kShardsMax - 1;

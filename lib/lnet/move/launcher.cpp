@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/approach.hpp"
 #include "lib/lnet/move/sender.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
@@ -25,6 +26,7 @@ unsigned Launcher::launch_all() {
   unsigned launched = 0;
   while (!made_.empty()) {
     Message& first = *made_.pop_front();
+    PLNET_DEBUG_CHECK(first.state.get() == SendState::kMade, "a message is launched once");
     if (!made_.empty()) {
       launched += launch_burst(first);
     } else {
@@ -100,6 +102,8 @@ void Launcher::launch(Message& message, PeerNi* target) {
 }
 
 void Launcher::discover(Message& message, const PeerNi& peer) {
+  PLNET_DEBUG_CHECK(!message.routed,
+                    "the originator discovers the target of a message, a router does not");
   // The deadline bounds the wait for a peer whose discovery never ends.
   if (message.deadline == Instant::max())
     message.deadline = message.since.get() + core_.shared.parameters.transaction_timeout();
@@ -112,6 +116,8 @@ void Launcher::discover(Message& message, const PeerNi& peer) {
 }
 
 void Launcher::ask_coordinator(Message& message, SendState wait, ParcelStep step) {
+  PLNET_DEBUG_CHECK(message.ni == nullptr && message.hop == nullptr,
+                    "a message that waits for the coordinator has no path");
   core_.waits.begin(message, wait);
   sender_.cross(message, core_.shared.coordinator, step);
 }
@@ -125,6 +131,8 @@ inline bool Launcher::must_be_discovered(const Message& message, const PeerNi& t
 void Launcher::wait_over(Message& message) {
   PLNET_CHECK(message.origin == core_.id, "the coordinator answers the originator");
   const bool was_discovery = message.state.get() == SendState::kDiscoveryWait;
+  PLNET_CHECK(was_discovery || message.state.get() == SendState::kTargetWait,
+              "the coordinator answers a message that waits for it");
   core_.waits.end(message);
   if (!message.outcome) {
     if (message.outcome.error() == Errc::kCancelled) {
@@ -168,12 +176,15 @@ void Launcher::compare_paths(Message& message, PeerNi* target) {
   if (unchecked && must_be_discovered(message, *path->next_hop)) {
     return discover(message, *path->next_hop);
   }
+  PLNET_DEBUG_CHECK(path->loopback == (path->next_hop == nullptr), "only loopback has no next hop");
   message.next_hop_is_router = path->via_router;
   set_path(message, *path->ni, path->next_hop, path->destination_nid());
 }
 
 // Null `hop`: loopback.
 inline void Launcher::set_path(Message& message, Ni& ni, PeerNi* hop, const Nid& destination) {
+  PLNET_DEBUG_CHECK(message.ni == nullptr && message.hop == nullptr,
+                    "a message gets one path at a time");
   PLNET_DEBUG_CHECK(hop == nullptr || hop->net == ni.net,
                     "the next hop is on the network of the NI");
   message.ni = &ni;
@@ -196,6 +207,8 @@ inline void Launcher::set_path(Message& message, Ni& ni, PeerNi* hop, const Nid&
 }
 
 void Launcher::refuse(Message& message, Errc code, Health health, Cause cause) {
+  PLNET_DEBUG_CHECK(message.ni == nullptr && message.hop == nullptr,
+                    "a message with a path ends at the home of its next hop");
   core_.tap_drop(message, cause);
   core_.causes.add(cause);
   SendVerdicts::end_with(message, code, health);

@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "lib/base/check.hpp"
 #include "lib/base/pipeline.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/shard_core.hpp"
@@ -19,7 +20,11 @@ class Launcher {
   Launcher(ShardCore& core, Sender& sender) : core_(core), sender_(sender) {}
 
   // The message, in kMade, gets its path at the end of the turn.
-  void add(Message& message) { made_.push_back(message); }
+  void add(Message& message) {
+    PLNET_DEBUG_CHECK(message.state.get() == SendState::kMade && message.ni == nullptr,
+                      "a message is launched before it has a path");
+    made_.push_back(message);
+  }
   [[nodiscard]] bool empty() const { return made_.empty(); }
   // Once a turn, early enough for messages to leave in the same turn. Returns how many.
   unsigned launch_all();

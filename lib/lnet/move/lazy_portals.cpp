@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/lazy_portals.hpp"
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/receiver.hpp"
 
 namespace plnet::lnet {
@@ -9,12 +10,15 @@ void LazyPortals::delay(Receive& receive) {
   PLNET_CHECK(receive.header.type == MessageType::kPut, "only PUTs wait on lazy portals");
   PLNET_CHECK(core_.shared.portals->home(portal_of(receive.header)) == core_.id,
               "a message waits at the home of its portal");
+  PLNET_CHECK(receive.is(ReceiveState::kLazyWait),
+              "the shard that received the message has parked it for the portal");
   receive.asker = receive.first_asked = core_.id;
   ask_all(receive);
 }
 
 // A message without its connection must not use up an entry.
 void LazyPortals::ask_all(Receive& receive) {
+  PLNET_CHECK(receive.asker == core_.id, "the home of the portal asks for its messages");
   if (receive.gone.get()) return leave(receive);
   receive.attach_epoch = attach_epoch_;
   search_.match_here(receive);
@@ -31,6 +35,8 @@ void LazyPortals::on_answer(Receive& receive) {
     return leave(receive);
   }
   if (receive.attach_epoch != attach_epoch_) return ask_all(receive);
+  PLNET_CHECK(receive.is(ReceiveState::kLazyWait) && !receive.matched(),
+              "a delayed message has no match");
   delayed_.push_back(receive);
   core_.sweep_wanted = true;
 }

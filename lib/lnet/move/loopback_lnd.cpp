@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 LoopbackLnd::LoopbackLnd(LndUpcalls& core, const ArenaTable& arenas, std::size_t in_flight_max)
@@ -12,6 +14,8 @@ LoopbackLnd::LoopbackLnd(LndUpcalls& core, const ArenaTable& arenas, std::size_t
       arenas_(arenas),
       capacity_(in_flight_max),
       slots_(std::make_unique<Slot[]>(in_flight_max)) {
+  PLNET_CHECK(in_flight_max > 0 && in_flight_max < kNone,
+              "loopback has a slot, and kNone is no slot");
   for (std::size_t i = capacity_; i-- > 0;) {
     slots_[i].next = free_;
     free_ = static_cast<std::uint32_t>(i);
@@ -24,6 +28,8 @@ std::size_t LoopbackLnd::send(std::span<Transmit* const> burst) {
     const std::uint32_t index = free_;
     Slot& slot = slots_[index];
     free_ = slot.next;
+    PLNET_DEBUG_CHECK(slot.state == State::kFree && slot.transmit == nullptr,
+                      "a free slot has no message");
     slot.state = State::kQueued;
     slot.cancelled = false;
     slot.transmit = burst[taken];
@@ -31,12 +37,15 @@ std::size_t LoopbackLnd::send(std::span<Transmit* const> burst) {
     queue(index);
     ++used_;
   }
+  PLNET_DEBUG_CHECK(used_ <= capacity_, "no more messages are under way than there are slots");
   return taken;
 }
 
 void LoopbackLnd::queue(std::uint32_t index) {
   PLNET_CHECK(index < capacity_, "the slot exists");
   slots_[index].next = kNone;
+  PLNET_DEBUG_CHECK(slots_[index].state == State::kQueued || slots_[index].state == State::kResumed,
+                    "queued slots have work for the next turn");
   (first_ == kNone ? first_ : slots_[last_].next) = index;
   last_ = index;
 }
@@ -101,6 +110,7 @@ void LoopbackLnd::offer(std::uint32_t index) {
                                    .from = slot.transmit->header.source,
                                    .link = slot.transmit->next_hop,
                                    .rx = {index, slot.generation}});
+  PLNET_DEBUG_CHECK(is_sound(slot.decision), "a decision has room for the bytes that it takes");
   if (slot.decision.verdict == RxVerdict::kPark) {
     slot.state = State::kParked;
   } else {
@@ -112,6 +122,8 @@ void LoopbackLnd::carry_out(std::uint32_t index) {
   PLNET_CHECK(slots_[index].decision.verdict != RxVerdict::kPark,
               "a decided message is carried out");
   const Slot& slot = slots_[index];
+  PLNET_CHECK(slot.state == State::kOffering || slot.state == State::kResumed,
+              "a decision is carried out once");
   const RxHandle rx{index, slot.generation};
   if (slot.decision.verdict == RxVerdict::kReceive) {
     Payload from = slot.transmit->source;
@@ -126,6 +138,7 @@ void LoopbackLnd::carry_out(std::uint32_t index) {
 void LoopbackLnd::end(std::uint32_t index, Result<void> status) {
   PLNET_CHECK(used_ > 0, "a message in use ends");
   Slot& slot = slots_[index];
+  PLNET_CHECK(slot.state != State::kFree && slot.transmit != nullptr, "a message ends once");
   const Completion completion{.transmit = slot.transmit,
                               .status = status,
                               .health = status ? Health::kOk : health_of(status.error())};

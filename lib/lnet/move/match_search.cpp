@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/match_search.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -43,6 +45,8 @@ bool is_request(MessageType type) {
 
 RxDecision MatchSearch::find(Receive& receive, const MessageHeader& header) {
   PLNET_DEBUG_CHECK(!receive.forwarded, "only messages for this node have a descriptor here");
+  PLNET_DEBUG_CHECK(receive.origin == core_.id,
+                    "the shard on which a message arrived begins the search");
   return is_request(header.type) ? ask_here_first(receive) : ask_owner(receive, header);
 }
 
@@ -64,6 +68,7 @@ inline RxDecision MatchSearch::ask_owner(Receive& receive, const MessageHeader& 
 // False: the owner must be asked, since the note has no room for what the ACK needs.
 inline bool MatchSearch::pass_on(Receive& receive, const MessageHeader& header) {
   PLNET_CHECK(receive.owner != core_.id, "a note goes to another shard");
+  PLNET_DEBUG_CHECK(header.type == MessageType::kAck, "only an ACK is complete with its header");
   const bool plain = receive.initiator == header.source && receive.from == header.source &&
                      header.payload_length == 0;
   AckNote* const note = plain ? core_.ack_notes.take() : nullptr;
@@ -111,6 +116,7 @@ inline RxDecision MatchSearch::accept(const Receive& receive) {
 }
 
 void MatchSearch::match_here(Receive& receive) {
+  PLNET_DEBUG_CHECK(is_request(receive.header.type), "only PUT and GET search for a match entry");
   const MatchAnswer result = core_.match.match(request_of(receive), receive.grant);
   receive.owner = core_.id;
   receive.match = result.matched() ? Match::kGranted : Match::kNone;
@@ -119,6 +125,7 @@ void MatchSearch::match_here(Receive& receive) {
 
 void MatchSearch::respond_here(Receive& receive, const MdHandle& md) {
   PLNET_CHECK(md.shard == core_.id, "the owner of a descriptor answers for it");
+  PLNET_DEBUG_CHECK(!is_request(receive.header.type), "only ACK and REPLY name their descriptor");
   core_.silence->heard(receive.header.source);
   const MatchAnswer result =
       core_.match.respond(receive.header.type, md, receive.header.payload_length, receive.grant);
@@ -145,6 +152,8 @@ void MatchSearch::acknowledge_here(Receive& receive) {
 // counted it as received.
 void MatchSearch::deliver(AckNote& note) {
   if (core_.ack_notes.owns(&note)) return core_.ack_notes.give(&note);
+  PLNET_DEBUG_CHECK(note.origin != core_.id && note.header.type == MessageType::kAck,
+                    "a note of another shard is an ACK");
   const MessageHeader& header = note.header;
   Grant grant;
   const auto md = decode_handle(handle_of(header), core_.shared.interface_cookie);
@@ -161,6 +170,8 @@ void MatchSearch::deliver(AckNote& note) {
 }
 
 void MatchSearch::on_question(Receive& receive) {
+  PLNET_DEBUG_CHECK(receive.is(ReceiveState::kMatchWait) || receive.is(ReceiveState::kLazyWait),
+                    "a message that another shard searches for is parked");
   const MessageType type = receive.header.type;
   if (type == MessageType::kAck) {
     acknowledge_here(receive);

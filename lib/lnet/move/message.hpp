@@ -20,6 +20,7 @@ struct Receive;
 
 // An upper bound for retry_count.
 inline constexpr std::uint32_t kRetriesMax = UINT8_MAX;
+static_assert(kShardsMax < UINT16_MAX, "lane and shard of a booking share a word");
 
 // A Completion without its Transmit.
 struct Ending {
@@ -74,6 +75,8 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   // A record from the pool becomes a new message of the shard `on`.
   void start(MessageType type, ShardId on, std::uint32_t pid, Instant now) {
     PLNET_CHECK(!linked(), "a free record is in no list");
+    PLNET_DEBUG_CHECK(!has_peer_credit && !has_ni_credit && booked() == 0,
+                      "a free record holds no credit and no lane");
     enter(SendState::kMade);
     origin = on;
     outcome = {};
@@ -110,7 +113,11 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   [[nodiscard]] bool is_response() const { return answers != nullptr && !routed; }
   // The bytes of the message count as under way by this lane, in the LaneSet of that shard; lane 0:
   // in none.
-  void book(LaneId by, ShardId at) { core_state = static_cast<std::uint32_t>(at) << 16U | by; }
+  void book(LaneId by, ShardId at) {
+    PLNET_DEBUG_CHECK(by <= kShardsMax && at < kShardsMax,
+                      "a lane is booked from a shard of this node");
+    core_state = static_cast<std::uint32_t>(at) << 16U | by;
+  }
   [[nodiscard]] LaneId booked() const { return static_cast<LaneId>(core_state); }
   [[nodiscard]] ShardId booked_at() const { return static_cast<ShardId>(core_state >> 16U); }
   // The bytes that LNet's reports count as queued.

@@ -3,12 +3,16 @@
 
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/receiver.hpp"
 #include "lib/lnet/move/sender.hpp"
 
 namespace plnet::lnet {
 
 void MessageEnds::to_originator(Message& message) {
+  PLNET_DEBUG_CHECK(!message.has_peer_credit && !message.has_ni_credit,
+                    "a message that goes home has returned its credits");
+  PLNET_DEBUG_CHECK(message.origin < core_.shared.shards, "a message is from a shard of this node");
   if (message.origin == core_.id) return end(message);
   sender_.send_back(message, message.origin, ParcelStep::kEnded);
 }
@@ -32,6 +36,7 @@ bool MessageEnds::is_given_up(const Message& message) const {
 }
 
 void MessageEnds::release(Message& message) {
+  PLNET_DEBUG_CHECK(!message.linked(), "a message that ends is in no queue");
   if (message.ni != nullptr) {
     PLNET_CHECK(core_.ni_users[message.ni->number] > 0, "a message with a path uses its NI");
     --core_.ni_users[message.ni->number];
@@ -51,8 +56,10 @@ void MessageEnds::send_again(Message& message) {
               "a message that is sent again had a path, and no peer writes to its memory");
   if (!message.result.other_path) {
     core_.statistics.add(Statistic::kResendCount);
+    PLNET_CHECK(message.retries < kRetriesMax, "the number of retries is bounded");
     ++message.retries;
   }
+  PLNET_CHECK(core_.ni_users[message.ni->number] > 0, "a message with a path uses its NI");
   --core_.ni_users[message.ni->number];
   if (message.routed) Forwarder::bring_source(message);
   message.enter(SendState::kMade);
@@ -67,6 +74,8 @@ void MessageEnds::send_again(Message& message) {
 }
 
 inline void MessageEnds::end_answer(Message& message) {
+  PLNET_DEBUG_CHECK(message.answers != nullptr,
+                    "a response or forwarded message answers a message");
   Receive& receive = *message.answers;
   const Result<void> status = message.result.status;
   release(message);
@@ -74,6 +83,7 @@ inline void MessageEnds::end_answer(Message& message) {
 }
 
 inline void MessageEnds::end_request(Message& message) {
+  PLNET_DEBUG_CHECK(!message.routed, "a request is of this node");
   const bool placed = message.result.reply_placed && message.result.status.has_value();
   MatchResult reply;
   if (placed) reply = core_.match.reply_placed(message.grant, message.result.reply_length);
@@ -122,6 +132,7 @@ void MessageEnds::quarantine(Message& message) {
 void MessageEnds::on_quarantine_over(Message& message) {
   const ShardId origin = message.origin;  // read first: the originator may free the message next
   PLNET_CHECK(origin < core_.shared.shards, "a message is from a shard of this node");
+  PLNET_CHECK(!message.quarantine_over.load(std::memory_order_relaxed), "a quarantine ends once");
   message.quarantine_over.store(true, std::memory_order_release);
   if (origin != core_.id) core_.shared.doorbells[origin]->ring();
 }
@@ -130,6 +141,8 @@ unsigned MessageEnds::end_quarantines() {
   unsigned ended = 0;
   quarantined_.for_each([&](Message& message) {
     if (!message.quarantine_over.load(std::memory_order_acquire)) return;
+    PLNET_DEBUG_CHECK(message.state.get() == SendState::kQuarantine,
+                      "only quarantined messages wait for the end of their quarantine");
     core_.waits.end(message);
     message.unlink();
     ++ended;

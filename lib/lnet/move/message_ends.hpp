@@ -4,6 +4,7 @@
 // memory the peer may still write to waits in quarantine.
 #pragma once
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
@@ -15,7 +16,10 @@ class Sender;
 class MessageEnds {
  public:
   MessageEnds(ShardCore& core, Sender& sender) : core_(core), sender_(sender) {}
-  void connect(Receiver& receiver) { receiver_ = &receiver; }
+  void connect(Receiver& receiver) {
+    PLNET_CHECK(receiver_ == nullptr, "the ends get their receiver once");
+    receiver_ = &receiver;
+  }
 
   // From any shard. The message has its result and no credit.
   void to_originator(Message& message);

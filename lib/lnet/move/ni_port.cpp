@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/receiver.hpp"
 #include "lib/lnet/move/releaser.hpp"
 #include "lib/lnet/move/sender.hpp"
@@ -33,12 +34,16 @@ NiPort::NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages
       out_(std::make_unique<Transmit*[]>(out_mask_ + 1)),
       bucket_mask_(std::bit_ceil(std::max<std::size_t>(receives / kReceivesOfBucket, 1)) - 1),
       buckets_(std::make_unique<Receive*[]>(bucket_mask_ + 1)) {
+  PLNET_CHECK(credits >= 0 && shard < kShardsMax,
+              "an NI on a shard has credits, or 0 for no limit");
   credit_view_.set(credits);
 }
 
 unsigned NiPort::flush(Instant now) {
   unsigned work = 0;
   while (out_head_ != out_tail_) {
+    PLNET_DEBUG_CHECK(out_tail_ - out_head_ <= out_mask_ + 1,
+                      "the ring holds every message there is");
     const std::size_t at = out_head_ & out_mask_;
     const std::size_t run = std::min(out_tail_ - out_head_, out_mask_ + 1 - at);
     const std::size_t taken = lnd_->send({&out_[at], run});
@@ -68,11 +73,13 @@ void NiPort::show_sent(MessageTap& tap, std::span<Transmit* const> taken, Instan
 }
 
 Message* NiPort::take_back() {
+  PLNET_CHECK(closing_, "only a port that closes gives up its messages");
   Message* message = waiting_.pop_front();
   if (message == nullptr && out_head_ != out_tail_) {
     message = static_cast<Message*>(out_[out_head_++ & out_mask_]);
   }
   if (message == nullptr || !message->has_ni_credit) return message;
+  PLNET_CHECK(credits_ < credits_max_, "a credit that comes back was given");
   message->has_ni_credit = message->borrows_ni = false;
   credit_view_.set(++credits_);
   return message;
@@ -93,6 +100,7 @@ Instant NiPort::next_deadline() const {
 
 void NiPort::close() {
   PLNET_CHECK(!closing_, "a port closes once");
+  PLNET_CHECK(lnd_ != nullptr, "a port that closes has its LND");
   closing_ = true;
   lnd_->shut_down();
 }

@@ -31,12 +31,19 @@ class NiPort final : public LndUpcalls {
          const TapSlot& tap, Sender& sender, Receiver& receiver, Releaser& releaser);
 
   // The LND is made with this object as its core, then attached.
-  void attach(Lnd& lnd) { lnd_ = &lnd; }
+  void attach(Lnd& lnd) {
+    PLNET_CHECK(lnd_ == nullptr, "a port gets its LND once");
+    lnd_ = &lnd;
+  }
   void adopt(std::unique_ptr<Lnd> lnd) {
+    PLNET_CHECK(lnd_ == nullptr && lnd != nullptr, "a port gets its LND once");
     owned_ = std::move(lnd);
     lnd_ = owned_.get();
   }
-  [[nodiscard]] Lnd& lnd() { return *lnd_; }
+  [[nodiscard]] Lnd& lnd() {
+    PLNET_DEBUG_CHECK(lnd_ != nullptr, "a port in use has its LND");
+    return *lnd_;
+  }
   [[nodiscard]] const Lnd& lnd() const { return *lnd_; }
   [[nodiscard]] Ni& ni() { return ni_; }
   [[nodiscard]] const Ni& ni() const { return ni_; }
@@ -77,6 +84,7 @@ class NiPort final : public LndUpcalls {
   void leave(Message& message) {
     PLNET_CHECK(message.has_ni_credit && !message.borrows_ni && message.linked(),
                 "a message that waits leaves");
+    PLNET_CHECK(credits_ < credits_max_, "a message that gives up its wait returns its credit");
     message.unlink();
     message.has_ni_credit = false;
     credit_view_.set(++credits_);
@@ -84,6 +92,8 @@ class NiPort final : public LndUpcalls {
 
   // The LND gets the message at the end of the turn.
   void hand_over(Message& message) {
+    PLNET_DEBUG_CHECK(!limited_ || message.has_ni_credit,
+                      "a message goes to its LND with a credit of the NI");
     PLNET_CHECK(out_tail_ - out_head_ <= out_mask_, "the ring holds every message there is");
     message.enter(SendState::kWithLnd);
     out_[out_tail_++ & out_mask_] = &message;
@@ -96,6 +106,7 @@ class NiPort final : public LndUpcalls {
 
   void remember(Receive& receive) {
     PLNET_CHECK(receive.port == this, "a message is remembered where it arrived");
+    PLNET_DEBUG_CHECK(find(receive.rx) == nullptr, "an LND names one message by a handle");
     Receive*& bucket = buckets_[receive.rx.index & bucket_mask_];
     receive.next_in_port = bucket;
     bucket = &receive;

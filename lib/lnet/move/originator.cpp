@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/originator.hpp"
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/sender.hpp"
 
 namespace plnet::lnet {
@@ -41,6 +42,8 @@ Result<void> Originator::put(MdHandle md, const PutSpec& put) {
   Message* const message = make(MessageType::kPut);
   if (message == nullptr) return std::unexpected(Errc::kNoMemory);
   if (const auto begun = begin(*message, md, put.ack); !begun) return begun;
+  PLNET_DEBUG_CHECK(message->grant.window.length <= kPayloadBytesMax,
+                    "a bound descriptor is no longer than a message");
   message->target = put.target;
   message->from = put.from;
   message->recovery = put.recovery;
@@ -62,6 +65,8 @@ Result<void> Originator::get(MdHandle md, const GetSpec& get) {
   Message* const message = make(MessageType::kGet);
   if (message == nullptr) return std::unexpected(Errc::kNoMemory);
   if (const auto begun = begin(*message, md, false); !begun) return begun;
+  PLNET_DEBUG_CHECK(message->grant.window.length <= kPayloadBytesMax,
+                    "a bound descriptor is no longer than a message");
   message->target = get.target;
   message->from = get.from;
   message->recovery = get.recovery;
@@ -95,18 +100,22 @@ void Originator::answer(Receive& receive) {
 }
 
 void Originator::fill_answer(Message& message, Receive& receive) {
+  PLNET_DEBUG_CHECK(receive.from.net() == receive.port->ni().net,
+                    "a message came from the network of its NI");
   message.answers = &receive;
   message.target = {receive.header.source, receive.header.source_pid};
   message.from = receive.header.destination;
   if (receive.from.net() != receive.header.source.net()) message.router = receive.from;
   message.header.destination_pid = receive.header.source_pid;
   if (message.header.type == MessageType::kAck) {
+    PLNET_DEBUG_CHECK(receive.grant.ack_allowed, "an ACK answers a PUT whose descriptor allows it");
     const auto put = receive.header.area<PutArea>();
     message.header.set_area(AckArea{.destination = put.ack_handle,
                                     .match_bits = put.match_bits,
                                     .accepted_length = receive.grant.accepted_length});
     return;
   }
+  PLNET_DEBUG_CHECK(receive.grant.kind == EventKind::kGet, "a REPLY answers a GET");
   message.source = receive.grant.window;
   message.header.payload_length = receive.grant.window.length;
   message.header.set_area(ReplyArea{.destination = receive.header.area<GetArea>().return_handle});

@@ -28,6 +28,8 @@ class Outbox {
   void add(Parcel& parcel, ShardId to) {
     PLNET_CHECK(to != from_ && !parcel.linked(),
                 "a parcel that crosses is in no list of this shard");
+    PLNET_DEBUG_CHECK(batches_ != nullptr && to < kShardsMax,
+                      "only a node with several shards has mailboxes");
     Batch& batch = batches_[to];
     batch.parcels[batch.count++] = MailedParcel::slip(parcel);
     waiting_ |= std::uint64_t{1} << to;
@@ -51,6 +53,8 @@ class Outbox {
 
   void send(ShardId to) {
     Batch& batch = batches_[to];
+    PLNET_DEBUG_CHECK(batch.count > 0 && batch.count <= kBatch,
+                      "a batch that is posted has parcels");
     mail_->box(from_, to).post_homeward({batch.parcels.data(), batch.count});
     batch.count = 0;
     waiting_ &= ~(std::uint64_t{1} << to);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/header_rules.hpp"
 #include "lib/lnet/paths/route_aliveness.hpp"
 
@@ -87,6 +88,7 @@ void PeerNotices::on_down(NiPort& port, PeerNi& peer_ni) {
 }
 
 void PeerNotices::on_alive(const NiPort& port, PeerNi& peer_ni, PeerNotice notice, Instant when) {
+  PLNET_CHECK(peer_ni.net == port.ni().net, "an LND reports peer NIs of its network");
   note_reach(port, peer_ni, std::nullopt);
   if (when.time_since_epoch().count() < peer_ni.last_alive_ns.get()) return;
   peer_ni.last_alive_ns.set(when.time_since_epoch().count());

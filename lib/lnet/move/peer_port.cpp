@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 PeerPorts::PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_links,
@@ -15,9 +17,12 @@ PeerPorts::PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_
 PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   PeerPort* const port = ports_.take();
   if (port == nullptr) return nullptr;
+  PLNET_CHECK(find(peer_ni) == nullptr, "a peer NI has one port on a shard");
   PLNET_CHECK(!port->linked() && port->waiting.empty() && port->hop.held == 0 &&
                   port->share.waiting.empty(),
               "a free port has no messages");
+  PLNET_CHECK(port->own_link.port == nullptr && !port->hop.waits() && port->hop.handed == 0,
+              "a free port has no link and no buffer");
   port->peer_ni = &peer_ni;
   port->links = nullptr;
   port->queued_bytes = port->outstanding = port->waiting_count = 0;
@@ -75,6 +80,7 @@ LndLink* PeerPorts::find_link(const PeerNi& peer_ni, std::uint16_t ni) {
 
 bool PeerPorts::set_lane(LndLink& link, ShardId shard, bool up) {
   PLNET_CHECK(link.port != nullptr && shard < kShardsMax, "a lane is that of a link in use");
+  PLNET_CHECK(link.lanes <= lane_sets_.capacity(), "the number of a LaneSet is one of the pool");
   if (link.lanes == 0) {
     LaneSet* const fresh = up ? lane_sets_.take() : nullptr;
     if (fresh == nullptr) return !up;
@@ -125,6 +131,9 @@ void PeerPorts::give_back(PeerPort& port) {
                   port.share.waiting.empty() && port.client.waiting.empty() && port.hop.held == 0 &&
                   !port.hop.waits(),
               "a port is given back when nothing uses it");
+  PLNET_CHECK(find(*port.peer_ni) == &port && port.client.used() == 0 && port.hop.handed == 0 &&
+                  port.queued_bytes == 0,
+              "a port is given back when all its credits are home");
   if (port.linked()) port.unlink();
   of_[port.peer_ni->number] = nullptr;
   port.peer_ni = nullptr;

@@ -77,7 +77,10 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
     return tx_credits_max - static_cast<std::int32_t>(outstanding);
   }
   // Messages that do not wait for a credit.
-  [[nodiscard]] std::uint32_t under_way() const { return outstanding - waiting_count; }
+  [[nodiscard]] std::uint32_t under_way() const {
+    PLNET_DEBUG_CHECK(waiting_count <= outstanding, "a message that waits for a credit is counted");
+    return outstanding - waiting_count;
+  }
   // On the home, before a look at credits: the configuration may have changed their number.
   void follow_credits() {
     if (peer_ni->tx_credits_max.get() != tx_credits_max) [[unlikely]]
@@ -125,7 +128,10 @@ class PeerPorts {
   // Booked bytes have come back. Nothing if the link has lost its lanes.
   void unbook(LndLink& link, ShardId shard, std::uint32_t bytes);
   // The link has lanes.
-  [[nodiscard]] LaneSet& lanes(const LndLink& link) { return lane_sets_.at(link.lanes - 1U); }
+  [[nodiscard]] LaneSet& lanes(const LndLink& link) {
+    PLNET_DEBUG_CHECK(link.lanes != 0, "the link has lanes");
+    return lane_sets_.at(link.lanes - 1U);
+  }
 
   // Every PeerLink of the shard is an LndLink, except that of loopback.
   [[nodiscard]] static LndLink& of(PeerLink& link) { return static_cast<LndLink&>(link); }
@@ -136,7 +142,10 @@ class PeerPorts {
   void give_back(PeerPort& port);
 
   // The number of links of an NI.
-  [[nodiscard]] std::uint32_t links_of(std::uint16_t ni) const { return link_counts_[ni]; }
+  [[nodiscard]] std::uint32_t links_of(std::uint16_t ni) const {
+    PLNET_CHECK(ni < link_counts_.size(), "numbers of NIs are dense");
+    return link_counts_[ni];
+  }
   [[nodiscard]] const Pool<PeerPort>& pool() const { return ports_; }
   template <class Visit>
   void for_each(Visit&& visit) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
 namespace plnet::lnet {
@@ -43,6 +44,7 @@ bool PoolKeeper::look_at(BufferClass of) {
 
 void PoolKeeper::post_note(BufferClass of, What what) {
   Watch& watch = watches_[of];
+  PLNET_CHECK((what == What::kOver) != watch.starving, "a note says what the keeper has seen");
   StarvingNote note{.what = what,
                     .of = of,
                     .bound = core_.buffers.bounds()[of],

@@ -39,6 +39,7 @@ class PoolKeeper {
   static constexpr Duration kTellAgain = std::chrono::seconds(60);
   // Unread notes. More are lost; counters and views have the numbers.
   static constexpr std::size_t kNotes = 32;
+  static_assert(kQuiet < kTellAgain, "a class that is quiet is not reported again");
 
   explicit PoolKeeper(ShardCore& core) : core_(core) {}
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/lnet/api/lnd.hpp"
@@ -91,6 +92,8 @@ struct alignas(kNoSharing) Receive : Parcel {
 
   void enter(ReceiveState next) {
     PLNET_CHECK(kReceiveTransitions.allow(state.get(), next), "the transition is allowed");
+    PLNET_DEBUG_CHECK(next != ReceiveState::kFree || !linked(),
+                      "a message that ends is in no queue");
     state.set(next);
   }
   [[nodiscard]] bool is(ReceiveState which) const { return state.get() == which; }

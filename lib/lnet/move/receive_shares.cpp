@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/receive_shares.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 ReceiveShares::Verdict ReceiveShares::hold_or_drop(Receive& receive) {
@@ -24,6 +26,8 @@ void ReceiveShares::on_record_returned(PeerPort& peer) {
 // Resumes all of them, one of each connection; a message that finds no record waits again.
 void ReceiveShares::resume_waiting(PeerPort& peer) {
   while (Receive* const receive = peer.share.waiting.pop_front()) {
+    PLNET_DEBUG_CHECK(receive->is(ReceiveState::kShareWait),
+                      "messages of the queue wait for a share");
     room_.waits.end(*receive);
     receive->step = ParcelStep::kWaitOver;
     room_.inbox.push_back(*receive);
@@ -38,6 +42,8 @@ bool ReceiveShares::leave(Receive& receive) {
 }
 
 void ReceiveShares::forget(const PeerPort& peer) {
+  PLNET_CHECK(peer.share.waiting.empty(),
+              "no message of a port that is about to be free waits for a share");
   if (peer.share.used == 0) return;
   room_.receives.for_each_lent([&](Receive& receive) {
     if (receive.charged == &peer) receive.charged = nullptr;
@@ -49,6 +55,7 @@ void ReceiveShares::sweep() {
   room_.sweep_wanted = true;
   room_.receives.for_each_lent([&](Receive& receive) {
     if (!receive.is(ReceiveState::kShareWait)) return;
+    PLNET_CHECK(receive.peer != nullptr, "a message that waits for its share has a sender");
     PeerPort& peer = *receive.peer;
     if (room_.now - peer.share.moved < kShareStall) return;
     peer.share.stalled = true;

@@ -28,6 +28,7 @@ inline constexpr std::size_t kReceivesOfFree =
     3;  // a peer has at most this part of the free records
 // Longer than a transport takes to repeat lost bytes, well below the timeout of any LND.
 inline constexpr Duration kShareStall = std::chrono::seconds(5);
+static_assert(kReceivesOfFree > 1, "a single peer leaves records for others");
 
 class ReceiveShares {
  public:
@@ -49,6 +50,8 @@ class ReceiveShares {
     const MessageType type = receive.header.type;
     // Responses free records of other nodes and ours.
     if (type != MessageType::kPut && type != MessageType::kGet) return Verdict::kGoOn;
+    PLNET_DEBUG_CHECK(receive.peer != nullptr && receive.charged == nullptr,
+                      "a known sender takes a share once");
     ReceiveShare& share = receive.peer->share;
     if (is_over(share)) [[unlikely]]
       return hold_or_drop(receive);

@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/header_rules.hpp"
 #include "lib/lnet/move/sender.hpp"
 
@@ -38,11 +39,13 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
 
 inline RxDecision Receiver::begin_receive(NiPort& port, const RxOffer& offer, Receive& receive) {
   RxDecision decision = find_sender(receive, offer.header);
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision has room for the bytes that it takes");
   if (decision.verdict == RxVerdict::kPark) {
     decision.link = offer.link;
   } else if (decision.verdict == RxVerdict::kReceive) {
     receive.enter(ReceiveState::kPayload);
   } else {
+    PLNET_DEBUG_CHECK(decision.verdict == RxVerdict::kDrop, "only a header rejects its sender");
     port.forget(receive);
     give_back(receive);
   }
@@ -63,6 +66,7 @@ RxDecision Receiver::refuse(NiPort& port, const RxOffer& offer, const HeaderRuli
 inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   Receive* const receive = core_.receives.take();
   if (receive == nullptr) return nullptr;
+  PLNET_DEBUG_CHECK(!receive->linked(), "a free record is in no queue");
   receive->origin = receive->asker = receive->first_asked = core_.id;
   receive->outcome = {};
   receive->header = offer.header;
@@ -92,6 +96,8 @@ inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
 
 // The sender gets a peer NI if it has none yet, and the LND a link to it.
 inline RxDecision Receiver::find_sender(Receive& receive, const MessageHeader& header) {
+  PLNET_DEBUG_CHECK(receive.link != nullptr || receive.peer == nullptr,
+                    "the sender of a message without a link is looked up");
   if (receive.link == nullptr && !receive.port->ni().nid.is_loopback()) {
     if (receive.port->closing()) {  // its LND releases links and must not get a new one
       receive.cause = Cause::kDroppedShutdown;
@@ -115,6 +121,8 @@ inline RxDecision Receiver::find_sender(Receive& receive, const MessageHeader& h
 }
 
 inline RxDecision Receiver::begin(Receive& receive, const MessageHeader& header) {
+  PLNET_DEBUG_CHECK(receive.link != nullptr || receive.port->ni().nid.is_loopback(),
+                    "a message has a link, unless it came by loopback");
   PeerNi* source = receive.peer == nullptr ? nullptr : receive.peer->peer_ni;
   const bool by_its_sender = source == nullptr || header.source == source->nid;
   if (!by_its_sender) [[unlikely]] {
@@ -139,6 +147,8 @@ inline RxDecision Receiver::begin(Receive& receive, const MessageHeader& header)
     const Peer* const peer = source->peer.load(std::memory_order_acquire);
     if (peer != nullptr) receive.initiator = peer->seen().primary;
   }
+  PLNET_DEBUG_CHECK(receive.peer == nullptr || receive.link->port == receive.peer,
+                    "the link of a message leads to its sender");
   if (core_.faults.rules() != nullptr && !receive.was_held) [[unlikely]] {
     receive.was_held = core_.faults.delays(receive, core_.now);
     if (receive.was_held) {
@@ -191,7 +201,11 @@ void Receiver::on_match_answer(Receive& receive) {
 // lines that other shards are reading.
 template <class Decide>
 void Receiver::settle(Receive& receive, Decide&& decide) {
+  PLNET_DEBUG_CHECK(!receive.gone.get() && receive.origin == core_.id,
+                    "a decision is for a message that is still there");
   RxDecision* const decision = ::new (&receive.decision) RxDecision(decide());
+  PLNET_DEBUG_CHECK(decision->verdict == RxVerdict::kPark || is_sound(*decision),
+                    "a decision has room for the bytes that it takes");
   if (decision->verdict != RxVerdict::kPark) core_.decide(receive);
 }
 
@@ -207,6 +221,8 @@ void Receiver::resume(Receive& receive) {
   if (receive.gone.get()) return end_gone(receive);
   NiPort& port = *receive.port;
   const bool receives = receive.decision.verdict == RxVerdict::kReceive;
+  PLNET_DEBUG_CHECK(receive.port->find(receive.rx) == &receive,
+                    "a port knows the messages that its LND has parked");
   if (receives) receive.enter(ReceiveState::kPayload);
   port.lnd().resume(receive.rx, receive.decision);
   if (receives) return;
@@ -218,6 +234,7 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc cause) {
   Receive* const receive = port.find(rx);
   PLNET_CHECK(receive != nullptr && is_parked(receive->state.get()),
               "only a parked message may be lost this way");
+  PLNET_DEBUG_CHECK(receive->port == &port, "a message is lost where it arrived");
   port.forget(*receive);
   if (cause == Errc::kNoSpace) core_.complaints->add(receive->from, "dropped_parked_share");
   const bool queued = core_.shares.leave(*receive) || core_.forwarder.leave(*receive);
@@ -233,6 +250,8 @@ void Receiver::wait_over(Receive& receive) {
   const ReceiveState wait = receive.state.get();
   const bool was_with_coordinator =
       wait == ReceiveState::kSenderWait || wait == ReceiveState::kDestinationWait;
+  PLNET_DEBUG_CHECK(was_with_coordinator || wait == ReceiveState::kResumed,
+                    "only a wait that has ended lets a message resume");
   if (was_with_coordinator) core_.waits.end(receive);
   if (receive.gone.get()) return end_gone(receive);
   if (was_with_coordinator && !receive.outcome) {
@@ -269,6 +288,9 @@ void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Healt
   Receive* const receive = port.find(rx);
   PLNET_CHECK(receive != nullptr && receive->is(ReceiveState::kPayload),
               "a message is received once");
+  PLNET_DEBUG_CHECK(receive->port == &port, "a message ends where it arrived");
+  PLNET_DEBUG_CHECK(!receive->forwarded || receive->forwarding.has_buffer,
+                    "the payload of a forwarded message is in its buffer");
   port.forget(*receive);
   receive->status = status;
   if (MessageTap* const tap = core_.tap()) [[unlikely]]
@@ -337,6 +359,8 @@ inline void Receiver::count(Receive& receive, Health health) {
 }
 
 void Receiver::end_gone(Receive& receive) {
+  PLNET_CHECK(receive.gone.get() && !receive.linked(),
+              "a message without its connection waits in no queue");
   if (receive.ended_by_owner()) {  // the owner has delivered the event of the ACK
     receive.status = {};
     count(receive, Health::kOk);
@@ -352,6 +376,7 @@ void Receiver::end_gone(Receive& receive) {
 
 void Receiver::end_grant(Receive& receive) {
   PLNET_DEBUG_CHECK(receive.matched() && !receive.forwarded, "the message has a grant");
+  PLNET_DEBUG_CHECK(receive.origin == core_.id, "a message ends on the shard that received it");
   if (receive.ended_by_owner()) return on_grant_ended(receive);
   if (receive.owner == core_.id) {
     search.end_grant_here(receive);
@@ -363,6 +388,7 @@ void Receiver::end_grant(Receive& receive) {
 
 void Receiver::on_grant_ended(Receive& receive) {
   PLNET_DEBUG_CHECK(receive.origin == core_.id, "a message ends on the shard that received it");
+  PLNET_DEBUG_CHECK(!receive.forwarded, "only a message for this node is acknowledged");
   const bool acknowledge = receive.header.type == MessageType::kPut && receive.status &&
                            receive.grant.ack_allowed &&
                            !receive.header.area<PutArea>().ack_handle.is_none();
@@ -372,6 +398,8 @@ void Receiver::on_grant_ended(Receive& receive) {
 
 void Receiver::on_answered(Receive& receive, Result<void> status) {
   PLNET_DEBUG_CHECK(receive.is(ReceiveState::kLeaving), "an answer was sent for this message");
+  PLNET_DEBUG_CHECK(receive.origin == core_.id,
+                    "an answer ends on the shard that received the request");
   if (receive.forwarded && !status) core_.causes.add(Cause::kForwardFailed);
   if (receive.forwarded || receive.header.type == MessageType::kPut) return give_back(receive);
   receive.status = status;

@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/header_lookahead.hpp"
 #include "lib/lnet/move/lazy_portals.hpp"
 #include "lib/lnet/move/match_search.hpp"
@@ -79,6 +80,8 @@ class Receiver {
   void on_grant_ended(Receive& receive);
   void give_back(Receive& receive) {
     if (receive.forwarded) core_.forwarder.give_back(receive);
+    PLNET_DEBUG_CHECK(receive.port != nullptr && receive.origin == core_.id,
+                      "a record goes home to its shard");
     receive.enter(ReceiveState::kFree);
     receive.port->release();
     core_.shares.give_back(receive);

@@ -27,6 +27,7 @@ class RefusalBook {
                                       Cause::kDroppedForwardNoPath, Cause::kTxNoPath};
   static constexpr Duration kEach = std::chrono::seconds(1);
   static constexpr std::size_t kWaitingMax = 16;
+  static_assert(kCauses.size() < kWaitingMax, "one burst of every cause finds room");
 
   void note(Cause cause, const Nid& source, const Nid& destination, Instant now) {
     for (std::size_t row = 0; row < kCauses.size(); ++row) {

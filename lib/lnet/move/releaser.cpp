@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/releaser.hpp"
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/sender.hpp"
 
 namespace plnet::lnet {
@@ -10,6 +11,8 @@ using Phase = Errand::Phase;
 void Releaser::begin(Errand& errand, PeerNi& peer_ni) {
   PLNET_CHECK(peer_ni.leaving.get() && done_ != nullptr,
               "a peer NI that has left the directory is released");
+  PLNET_CHECK(!errand.linked() && peer_ni.home < core_.shared.shards,
+              "an errand is for one peer NI at a time");
   errand.origin = core_.id;
   errand.peer_ni = &peer_ni;
   errand.phase = Phase::kFlush;
@@ -18,6 +21,7 @@ void Releaser::begin(Errand& errand, PeerNi& peer_ni) {
 }
 
 void Releaser::deliver(Errand& errand) {
+  PLNET_CHECK(errand.peer_ni != nullptr, "an errand under way is for a peer NI");
   const ShardId home = errand.peer_ni->home;
   if (errand.step == ParcelStep::kErrandDone) return done_->released(errand);
   switch (errand.phase) {
@@ -38,6 +42,8 @@ void Releaser::deliver(Errand& errand) {
 // The errand has visited every shard: no more messages for the peer NI will arrive here.
 void Releaser::at_home(Errand& errand) {
   PLNET_CHECK(errand.peer_ni->home == core_.id, "the home gives up a peer NI");
+  PLNET_CHECK(errand.phase == Phase::kAtHome && errand.visiting == core_.shared.shards,
+              "every shard has been visited before the home gives up");
   core_.reach->forget(errand.peer_ni->nid, errand.peer_ni->reach);
   if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
     peer->releasing = true;
@@ -47,6 +53,8 @@ void Releaser::at_home(Errand& errand) {
 }
 
 void Releaser::release_here(Errand& errand) {
+  PLNET_CHECK(errand.phase == Phase::kRelease && errand.visiting == core_.id,
+              "an errand releases links on the shard that it visits");
   if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
     peer->releasing = true;
     for (LndLink* link = peer->links; link != nullptr;) {
@@ -107,6 +115,7 @@ void Releaser::move_on(Errand& errand) {
     errand.visiting = 0;
     return core_.post(errand, 0, ParcelStep::kErrand);
   }
+  PLNET_CHECK(errand.visiting == core_.id, "an errand moves on from the shard that it visits");
   if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
     core_.shares.forget(*peer);
     core_.forwarder.forget(*peer);
@@ -133,6 +142,7 @@ void Releaser::note_connections_gone(const LndLink& link) {
 void Releaser::on_link_released(PeerLink& link) {
   if (&link == &core_.loopback) return;
   LndLink& gone = core_.peers.of(link);
+  PLNET_CHECK(gone.releasing, "an LND gives up a link when it is asked");
   note_connections_gone(gone);
   // A parked message whose LND does not have the link yet does not end with it.
   core_.receives.for_each_lent([&](Receive& receive) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/send_verdicts.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -24,6 +26,8 @@ void SendVerdicts::end_late(Message& message) {
 }
 
 void SendVerdicts::count_drop(const Message& message, Cause cause) {
+  PLNET_CHECK(message.ni != nullptr && message.hop != nullptr,
+              "a message that is dropped before its LND has a path");
   core_.tap_drop(message, cause);
   core_.drop(cause, message.header.payload_length);
   const LnetTraffic::Id dropped = traffic_id(TrafficWay::kDropped, message.header.type);
@@ -93,6 +97,7 @@ bool SendVerdicts::has_lost_route(const Message& message) const {
   if (!message.next_hop_is_router || message.detours == kDetoursMax) return false;
   if (!message.routed && !(message.router.is_any() && message.from.is_any())) return false;
   const NetId from = stays_on_ni(message) ? message.ni->net : kNetAny;
+  PLNET_DEBUG_CHECK(message.hop != nullptr, "a message through a gateway has a next hop");
   const ShardCore::LiveRoutes live =
       core_.routes_to(message.header.destination.net(), *message.hop, from);
   return !live.by_hop && live.by_others;

@@ -4,6 +4,7 @@
 // message and counts it; the caller takes the message out of its queue and returns its credits.
 #pragma once
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 

@@ -4,6 +4,7 @@
 // to the LND, and ends with its originator.
 #pragma once
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/move/hop_credits.hpp"
 #include "lib/lnet/move/lane_poster.hpp"
 #include "lib/lnet/move/launcher.hpp"
@@ -40,6 +41,8 @@ class Sender {
   }
   // The message has its result and goes back to `to`.
   void send_back(Message& message, ShardId to, ParcelStep step) {
+    PLNET_DEBUG_CHECK(to != core_.id && to < core_.shared.shards,
+                      "a message comes back from another shard");
     message.enter(SendState::kComesBack);
     core_.post(message, to, step);
   }

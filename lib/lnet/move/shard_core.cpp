@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/shard_core.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -44,7 +46,11 @@ ShardCore::ShardCore(NodeShared& node, ShardId number, std::uint16_t cpt_number,
              .descriptors = node.limits.descriptors,
              .entries = node.limits.match_entries},
             *node.portals, timers, identity, hooks),
-      buffers(number < node.router_memory.size() ? node.router_memory[number] : RouterMemory{}) {}
+      buffers(number < node.router_memory.size() ? node.router_memory[number] : RouterMemory{}) {
+  PLNET_CHECK(number < node.shards && node.shards <= kShardsMax, "a shard is one of the node");
+  PLNET_CHECK(node.coordinator < node.shards, "the coordinator is on a shard of the node");
+  PLNET_CHECK(node.shards == 1 || node.mail != nullptr, "several shards have mailboxes");
+}
 
 void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
   PLNET_CHECK(to < shared.shards && !parcel.linked(), "a parcel goes to a shard of this node");
@@ -152,6 +158,7 @@ bool ShardCore::request_recovery(PeerNi& hop) {
 
 void ShardCore::count_failure(Health health, const Ni& ni, const PeerNi& peer_ni) {
   if (health == Health::kOk) return;
+  PLNET_DEBUG_CHECK(ni.number < ports.size(), "numbers of NIs are dense");
   if (NiPort* const port = ports[ni.number]) port->failures.add(failure_id(health));
   if (PeerPort* const port = peers.find(peer_ni)) port->failures.add(failure_id(health));
 }
@@ -170,6 +177,8 @@ HealthVerdict ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
   const HealthVerdict verdict = lnet::judge(end);
   const std::int32_t step = shared.parameters.health_sensitivity.get();
   if (change(ni.health, verdict.local, step)) notify_ni_changed();
+  PLNET_DEBUG_CHECK(step >= 0 && end.retries_max <= kRetriesMax,
+                    "settings that messages use are in their range");
   (void)change(peer_ni.health, verdict.peer, step);
   if (verdict.recover_peer)
     request_recovery_if_needed(peer_ni, end.peer_is_router || end.peer_nis > 1);
@@ -178,6 +187,7 @@ HealthVerdict ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
 
 void ShardCore::notify_ni_changed() const {
   shared.ni_changed.store(true, std::memory_order_release);
+  PLNET_DEBUG_CHECK(shared.coordinator < shared.doorbells.size(), "the coordinator has a doorbell");
   shared.doorbells[shared.coordinator]->ring();
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "lib/base/arena.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/mailbox.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/ring.hpp"
@@ -197,6 +198,8 @@ struct ShardCore {
   void decide(Receive& receive) {
     PLNET_CHECK(receive.origin == id && receive.decision.verdict != RxVerdict::kPark,
                 "a decision goes to the LND of the shard that received the message");
+    PLNET_DEBUG_CHECK(is_sound(receive.decision),
+                      "a decision has room for the bytes that it takes");
     receive.enter(ReceiveState::kDecided);
     decided.push_back(receive);
   }
@@ -263,6 +266,8 @@ struct ShardCore {
   [[nodiscard]] RxDecision park(Receive& receive, ReceiveState wait, ShardId asked,
                                 ParcelStep step) {
     PLNET_CHECK(receive.origin == id, "a message is parked where it arrived");
+    PLNET_DEBUG_CHECK(receive.port != nullptr && asked < shared.shards,
+                      "a message is parked with a shard of this node");
     waits.begin(receive, wait);
     post(receive, asked, step);
     return {.verdict = RxVerdict::kPark};
