@@ -6,8 +6,10 @@
 namespace plnet::lnet {
 
 std::uint32_t MatchEntries::insert(const MeSpec& spec, std::uint32_t md) {
+  PLNET_CHECK(spec.portal < kPortalsMax, "an entry is for a portal that exists");
   MatchEntry* entry = pool_.take();
   if (entry == nullptr) return kNone;
+  PLNET_CHECK(!entry->linked, "a free entry is in no list");
   entry->match_bits = spec.match_bits;
   entry->ignore_bits = spec.ignore_bits;
   entry->match = spec.match;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/hash.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/lnet/api/memory_descriptor.hpp"
@@ -53,9 +54,11 @@ class MatchEntries {
 
   // The first entry to compare; then `next`, until kNone.
   [[nodiscard]] std::uint32_t first_with_ignore_bits(PortalId portal) const {
+    PLNET_DEBUG_CHECK(portal < kPortalsMax, "messages are compared on a portal that exists");
     return ignoring_[portal].first;
   }
   [[nodiscard]] std::uint32_t first_exact(PortalId portal, std::uint64_t match_bits) const {
+    PLNET_DEBUG_CHECK(portal < kPortalsMax, "messages are compared on a portal that exists");
     return exact_[bucket(portal, match_bits)].first;
   }
 

@@ -129,6 +129,7 @@ Result<void> MatchTable::unlink(const MeHandle& handle) {
 
 // lustre-release lnet/lnet/lib-md.c: LNetMDUnlink()
 void MatchTable::abort(Descriptor& md) {
+  PLNET_CHECK(md.state == Descriptor::State::kLive, "a descriptor is unlinked once");
   md.aborted.set(true);
   if (md.pins == 0) {
     end_with_unlink_event(md);
@@ -138,6 +139,7 @@ void MatchTable::abort(Descriptor& md) {
 }
 
 void MatchTable::end_with_unlink_event(Descriptor& md) {
+  PLNET_CHECK(md.pins == 0, "an UNLINK event follows the last operation");
   EventHandler* handler = md.handler;
   Event event;
   event.unlinked = true;
@@ -153,6 +155,7 @@ void MatchTable::end_with_unlink_event(Descriptor& md) {
 // No handle or message finds the MD from now on; it is free if no operation is under way
 // (lustre-release lnet/lnet/lib-md.c: lnet_md_unlink()).
 void MatchTable::retire(Descriptor& md) {
+  PLNET_CHECK(md.state != Descriptor::State::kFree, "a free descriptor has no end");
   if (md.state == Descriptor::State::kLive) {
     md.state = Descriptor::State::kUnlinked;
     stop_waiting(md);
@@ -166,6 +169,8 @@ void MatchTable::retire(Descriptor& md) {
 }
 
 void MatchTable::leave_entry(Descriptor& md) {
+  PLNET_CHECK(md.entry != MatchEntries::kNone && entries_.at(md.entry).md == mds_.index_of(&md),
+              "an attached descriptor and its entry name each other");
   MatchEntry& entry = entries_.at(md.entry);
   entries_.unlink(entry);
   portals_.removed(entry.portal, setup_.shard);
@@ -232,11 +237,15 @@ bool MatchTable::walk(std::uint32_t first, const MatchRequest& request, Naming n
   bool passed_over = false;
   for (std::uint32_t at = first; at != MatchEntries::kNone;) {
     const MatchEntry& entry = entries_.at(at);
+    PLNET_DEBUG_CHECK(entry.linked && entry.md < mds_.capacity(),
+                      "an entry that can be matched has a descriptor");
     at = entry.next;
     if (((entry.match_bits ^ request.match_bits) & ~entry.ignore_bits) != 0) continue;
     if (entry.portal != request.portal) continue;
     if (entry.match.pid != kPidAny && entry.match.pid != request.sender.pid) continue;
     Descriptor& md = mds_.at(entry.md);
+    PLNET_DEBUG_CHECK(md.state == Descriptor::State::kLive && md.attached,
+                      "an entry in a list has a live descriptor");
     if (md.exhausted() || (md.options & operation) == 0) continue;
     const Nid& nid = entry.match.nid;
     if (!nid.is_any() && nid != request.sender.nid) {
@@ -263,6 +272,8 @@ void MatchTable::commit(Descriptor& md, const MatchRequest& request, Finding& re
   }
   const bool put = request.type == MessageType::kPut;
   const std::uint32_t length = std::min(request.requested_length, room);
+  PLNET_DEBUG_CHECK(length == 0 || std::uint64_t{at} + length <= md.length,
+                    "a grant stays within its descriptor");
   pin(md);
   md.offset = at + length;
   fill(result.grant, md, put ? EventKind::kPut : EventKind::kGet, at, length);
@@ -336,6 +347,8 @@ void MatchTable::refuse(Finding& result, MatchVerdict verdict, MatchCause cause,
 
 // lustre-release lnet/lnet/lib-msg.c: lnet_msg_attach_md()
 void MatchTable::pin(Descriptor& md) {
+  PLNET_DEBUG_CHECK(md.state != Descriptor::State::kFree,
+                    "an operation uses a descriptor that exists");
   ++md.pins;
   if (md.threshold == kThresholdInfinite) return;
   PLNET_CHECK(md.threshold > 0, "used more often than its threshold allows");
@@ -344,6 +357,8 @@ void MatchTable::pin(Descriptor& md) {
 
 void MatchTable::fill(Grant& grant, const Descriptor& md, EventKind kind, std::uint32_t at,
                       std::uint32_t length) const {
+  PLNET_DEBUG_CHECK(length == 0 || std::uint64_t{at} + length <= md.length,
+                    "a window stays within its descriptor");
   grant.window.fragments = md.fragments;
   grant.window.offset = length != 0 ? at : 0;
   grant.window.length = length;
@@ -401,6 +416,7 @@ void MatchTable::stop_waiting(Descriptor& md) {
 }
 
 void MatchTable::expire(Descriptor& md) {
+  PLNET_CHECK(counters_.get(Id::kAwaited) > 0, "a response that is awaited is counted");
   counters_.subtract(Id::kAwaited);
   PLNET_CHECK(md.state == Descriptor::State::kLive, "tracked beyond its end");
   ResponseTimeout timeout{.md = handle_of(md)};
@@ -469,6 +485,7 @@ void MatchTable::quarantine(const Grant& grant, const SentMessage& message, Errc
 
 void MatchTable::end_quarantine(const Grant& grant) {
   Descriptor& md = pinned(grant);
+  PLNET_CHECK(counters_.get(Id::kQuarantined) > 0, "a quarantine that ends is counted");
   counters_.subtract(Id::kQuarantined);
   --md.pins;
   if (md.unlinkable()) {

@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 static_assert(kShardsMax <= 64, "a portal's shards are one word");
@@ -45,6 +47,7 @@ void PortalDirectory::added(PortalId portal, ShardId shard) {
   std::atomic<std::uint64_t>& used = at(portal).ever_used;
   if ((used.load(std::memory_order_relaxed) & bit) == 0)
     used.fetch_or(bit, std::memory_order_relaxed);
+  PLNET_DEBUG_CHECK(shards_with_entries(portal)[shard], "a shard with entries is asked");
 }
 
 void PortalDirectory::removed(PortalId portal, ShardId shard) {

@@ -2,6 +2,7 @@
 // The operations that end with an error if their ACK or REPLY does not arrive in time.
 #pragma once
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/wire/header.hpp"
@@ -13,6 +14,8 @@ namespace plnet::lnet {
 // the MD's options.
 [[nodiscard]] constexpr bool tracks_response(MessageType type, std::uint32_t md_options,
                                              ResponseTracking setting, bool internal) {
+  PLNET_DEBUG_CHECK(type == MessageType::kPut || type == MessageType::kGet,
+                    "only PUT and GET have responses");
   if ((md_options & kMdNoTrackResponse) != 0) return false;
   if (internal || (md_options & kMdTrackResponse) != 0) return true;
   if (setting == ResponseTracking::kAll) return true;

@@ -21,6 +21,7 @@ inline constexpr std::uint64_t kCookieTypeMd = 1;
 inline constexpr std::size_t kDescriptorsMax = std::size_t{1} << kCookieIndexBits;  // of a shard
 static_assert(kCookieTypeBits + kCookieShardBits + kCookieIndexBits == 32);
 static_assert(kShardsMax <= 1U << kCookieShardBits);
+static_assert(kCookieTypeMd < 1U << kCookieTypeBits, "the type of a handle fits into its bits");
 
 [[nodiscard]] inline WireHandle encode_handle(const MdHandle& md, std::uint64_t interface_cookie) {
   PLNET_CHECK(!md.is_none() && md.shard < kShardsMax && md.index < kDescriptorsMax,

@@ -54,6 +54,7 @@ HealthVerdict judge_success(const MessageEnd& end) {
 }
 
 bool may_resend(const MessageEnd& end, Blame blame) {
+  PLNET_CHECK(blame != Blame::kNobody, "a failure has a cause");
   if (!end.sent || end.recovery || end.no_resend) return false;
   if (end.forwarded) return true;
   // With one interface the next attempt would fail in the same way.
@@ -63,6 +64,7 @@ bool may_resend(const MessageEnd& end, Blame blame) {
 }  // namespace
 
 HealthVerdict judge(const MessageEnd& end) {
+  PLNET_CHECK(!end.recovery || end.retries == 0, "a recovery ping is sent once");
   const bool agrees = end.failed == (end.health != Health::kOk);
   // lustre-release needs a peer NI for each direction: loopback changes no health.
   if (!agrees || end.loopback || !(end.sent || end.received)) return {};
@@ -94,6 +96,7 @@ HealthVerdict judge(const MessageEnd& end) {
 }
 
 bool needs_recovery(const PeerNi& ni, bool rivals, const Parameters& parameters) {
+  PLNET_DEBUG_CHECK(parameters.health_sensitivity.get() >= 0, "a step of health has a size");
   const bool decides = rivals && parameters.health_sensitivity.get() > 0;
   const bool is_direct = ni.tx_credits_max.get() > 0;
   return decides && is_direct && ni.health.get() != kHealthMax &&

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/paths/path_sequences.hpp"
 #include "lib/lnet/paths/path_trace.hpp"
 #include "lib/lnet/paths/preferences.hpp"
@@ -52,6 +53,7 @@ struct NiCandidate {
 };
 
 inline Duel compare(NiCandidate& a, NiCandidate& best, const PathSequences& sequences) {
+  PLNET_DEBUG_CHECK(a.ni != best.ni, "two NIs compete");
   Duel duel;
   (void)(duel.lower(a.fatal, best.fatal, Criterion::kFatal) ||
          duel.higher(a.health, best.health, Criterion::kHealth) ||
@@ -81,6 +83,7 @@ struct PeerNiCandidate {
 
 inline Duel compare(const PeerNiCandidate& a, const PeerNiCandidate& best,
                     const PathSequences& sequences) {
+  PLNET_DEBUG_CHECK(a.peer_ni != best.peer_ni, "two peer NIs compete");
   Duel duel;
   (void)(duel.higher(a.health, best.health, Criterion::kHealth) ||
          duel.lower(a.priority, best.priority, Criterion::kPriority) ||
@@ -105,6 +108,7 @@ inline Duel compare(const PeerNetCandidate& a, const PeerNetCandidate& best,
   const auto local_sequence = [&sequences](const PeerNetCandidate& candidate) {
     return candidate.net == nullptr ? 0 : sequences.of(*candidate.net);
   };
+  PLNET_DEBUG_CHECK(a.peer_net != best.peer_net, "two networks of a peer compete");
   Duel duel;
   (void)(duel.higher(a.health, best.health, Criterion::kHealth) ||
          duel.lower(a.peer_net->priority, best.peer_net->priority, Criterion::kPriority) ||
@@ -125,6 +129,8 @@ struct RouteCandidate {
 
 // lustre-release lnet/lnet/lib-move.c: lnet_compare_routes(); returns whether it decided.
 inline bool compare_routes(Duel& duel, const RouteCandidate& a, const RouteCandidate& best) {
+  PLNET_DEBUG_CHECK(a.route != best.route && a.route->spec.net == best.route->spec.net,
+                    "two routes to one network compete");
   return duel.higher(a.preferred, best.preferred, Criterion::kPreferred) ||
          duel.lower(a.route->spec.priority, best.route->spec.priority, Criterion::kRoutePriority) ||
          duel.lower(a.route->hops_counted(), best.route->hops_counted(), Criterion::kHops);
@@ -134,6 +140,8 @@ inline bool compare_routes(Duel& duel, const RouteCandidate& a, const RouteCandi
 // lnet_find_route_locked().
 inline bool compare_gateways(Duel& duel, const RouteCandidate& a, const RouteCandidate& best,
                              const PathSequences& sequences) {
+  PLNET_DEBUG_CHECK(a.gateway_ni != nullptr && best.gateway_ni != nullptr,
+                    "gateways compete by their NIs");
   const PeerNi& gateway = *a.gateway_ni;
   const PeerNi& best_gateway = *best.gateway_ni;
   return duel.higher(gateway.health.get(), best_gateway.health.get(), Criterion::kGatewayHealth) ||

@@ -92,6 +92,8 @@ Result<Path> select_path(const PathRequest& request, const LocalView& local,
       "a path has an NI, a next hop and a destination");
   PLNET_CHECK(chosen->via_router || chosen->next_hop == chosen->destination,
               "without a router the next hop is the destination");
+  PLNET_DEBUG_CHECK(chosen->ni->net == chosen->next_hop->net,
+                    "the next hop is on the network of the NI");
   if (chosen->record_preference) {
     record_preference(*chosen, local, !request.source.is_any());
   }

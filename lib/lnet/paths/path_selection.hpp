@@ -106,6 +106,7 @@ struct Path {
   const bool multi_rail = (traits & kTraitMultiRail) != 0;
   if (records && !multi_rail && destination.preferred_ni.get() == nullptr) return nullptr;
   Ni* const ni = net->nis.front();
+  PLNET_DEBUG_CHECK(ni->net == destination.net, "an only NI is on the network of the destination");
   if (local.nis.size() > 1) sequences.use(*net, *ni);
   return ni;
 }
@@ -124,6 +125,8 @@ struct OnlyHop {
   const RemoteNet* const remote = routes.net(destination.net);
   if (remote == nullptr || remote->routes.size() != 1) return {};
   const Route& route = *remote->routes.front();
+  PLNET_DEBUG_CHECK(route.spec.net == destination.net,
+                    "an only route leads to the network of the destination");
   const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
   const unsigned traits = destination.traits.get();
   // Read from the view, which may be newer than the traits: a gateway that is being removed has no
@@ -133,6 +136,8 @@ struct OnlyHop {
   PeerNi* const next_hop = gateway_nis.front();
   const Net* const net = local.net(next_hop->net);
   if (net == nullptr || net->nis.size() != 1 || local.net(destination.net) != nullptr) return {};
+  PLNET_DEBUG_CHECK(net->nis.front()->net == next_hop->net,
+                    "an only gateway is on the network of the NI");
   return {net->nis.front(), next_hop, net};
 }
 inline void use_only_hop(const OnlyHop& hop, const LocalView& local, PathSequences& sequences) {

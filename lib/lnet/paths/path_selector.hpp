@@ -56,6 +56,8 @@ class PathSelector {
     }
     if (is_this_node(seen)) return loopback();
     const auto chosen = best_local_net(seen);
+    PLNET_DEBUG_CHECK(chosen.net == nullptr || chosen.peer_net->net == chosen.net->id,
+                      "a local network of the peer is one of ours");
     if (chosen.net == nullptr) return routed(nullptr);
     Ni* const ni = best_ni(*chosen.net);
     return direct(ni, best_peer_ni(seen.on(*chosen.peer_net), ni), false);
@@ -164,11 +166,15 @@ class PathSelector {
       path.route = best.route;
       path.next_hop = best.gateway_ni;
     }
+    PLNET_DEBUG_CHECK(ni != nullptr || local_.net(path.next_hop->net) != nullptr,
+                      "a gateway is on a network of ours");
     path.ni = ni != nullptr ? ni : best_ni(*local_.net(path.next_hop->net));
     PLNET_CHECK(path.ni->net == path.next_hop->net, "a gateway is on the network of the NI");
     const Ni* const preferred =
         path.destination == destination_ ? preferred_ : path.destination->preferred_ni.get();
     path.record_preference = needs_preference() && preferred == nullptr;
+    PLNET_DEBUG_CHECK(path.route == nullptr || path.route->spec.net == path.destination->net,
+                      "a route leads to the network of the destination");
     return path;
   }
 
@@ -194,6 +200,7 @@ class PathSelector {
       if (duel.won()) std::swap(challenger, best);
       trace_.lost(*challenger.ni, *best.ni, duel.by());
     }
+    PLNET_DEBUG_CHECK(best.ni->net == net.id, "the best NI is one of its network");
     return best.ni;
   }
   [[nodiscard]] NiCandidate candidate(Ni* ni) const {
@@ -218,6 +225,7 @@ class PathSelector {
     return best;
   }
   PeerNi* better_peer_ni(PeerNi* best, PeerNi* challenger, const Ni* from) {
+    PLNET_DEBUG_CHECK(challenger != nullptr, "a peer NI that competes exists");
     if (best == nullptr) return challenger;
     const Duel duel =
         compare(PeerNiCandidate{challenger, from}, PeerNiCandidate{best, from}, sequences_);
@@ -316,6 +324,8 @@ class PathSelector {
         const bool better =
             decided || !compare_gateways(duel, challenger, best, sequences_) || duel.won();
         if (better) std::swap(challenger, best);
+        PLNET_DEBUG_CHECK(best.gateway_ni != nullptr,
+                          "a route that may be used has a gateway on our network");
         trace_.lost(*challenger.route, *best.route, duel.by());
       } else {
         best = challenger;

@@ -53,6 +53,7 @@ class PathSequences {
     at(nis_, ni.number) = now_;
   }
   void use(const PeerNetView& net, const PeerNi& ni) {
+    PLNET_DEBUG_CHECK(net.net == ni.net, "a peer NI is used on its network");
     at(peer_nets_, net.number) = ++now_;
     at(peer_nis_, ni.number) = now_;
   }

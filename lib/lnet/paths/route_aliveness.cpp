@@ -67,6 +67,7 @@ ReplyVerdict judge_reply(const Route& route, const PingView& reply,
                          bool avoid_asym_router_failure) {
   ReplyVerdict verdict{.alive = false, .single_hop = route.single_hop.get()};
   if (!reply.routes()) return verdict;
+  PLNET_CHECK(route.gateway.load(std::memory_order_acquire) != nullptr, "a route has a gateway");
   const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
   if (!has_ni_up(gateway.seen(), route.local_net())) return verdict;
 

@@ -21,6 +21,7 @@ class RouteFlaps {
   static constexpr std::size_t kFailures = 3;
   static constexpr Duration kWindow = std::chrono::minutes(10);
   static constexpr std::uint32_t kAnswersInARow = 3;
+  static_assert(kFailures > 1 && kAnswersInARow > 0, "a single failure holds no route back");
 
   // The route cannot be used. True: it is held back from now on.
   bool fail(Instant now) {

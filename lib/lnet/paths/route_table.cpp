@@ -30,6 +30,8 @@ RouteView::RouteView(std::span<const std::unique_ptr<Route>> routes) {
     nets_.push_back({.id = id, .routes = std::span(routes_).subspan(first)});
   }
   if (!nets_.empty()) slots_.assign(std::bit_ceil(2 * nets_.size()), kFreeSlot);
+  PLNET_CHECK(slots_.empty() || slots_.size() >= 2 * nets_.size(),
+              "at least half of the slots are free");
   for (std::uint32_t index = 0; index < nets_.size(); ++index) {
     std::size_t slot = slot_of(nets_[index].id);
     while (slots_[slot] != kFreeSlot)
@@ -84,6 +86,9 @@ Result<Route*> RouteTable::add(const RouteSetup& spec, Peer& gateway, const Loca
   const std::size_t place = chosen < places.size() ? places[chosen] : routes_.size();
   const auto where = routes_.begin() + static_cast<std::ptrdiff_t>(place);
   PLNET_CHECK(route->number < kRoutesMax, "numbers of routes are dense");
+  PLNET_CHECK(std::ranges::none_of(routes_,
+                                   [&](const auto& each) { return each->number == route->number; }),
+              "numbers of routes are distinct");
   return routes_.insert(where, std::move(route))->get();
 }
 

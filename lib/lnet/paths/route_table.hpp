@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/check.hpp"
 #include "lib/base/random.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/base/result.hpp"
@@ -101,6 +103,7 @@ class RouteView {
   // The upper bits of the product depend on all bits of the id.
   [[nodiscard]] std::size_t slot_of(NetId id) const {
     constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
+    PLNET_DEBUG_CHECK(std::has_single_bit(slots_.size()), "slots are found by a mask");
     return static_cast<std::size_t>((id * kSpread) >> 32U) & (slots_.size() - 1);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/paths/udsp.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 Outcome<Udsp> complete_udsp(Udsp udsp) {
@@ -15,6 +17,7 @@ Outcome<Udsp> complete_udsp(Udsp udsp) {
     return failure(Errc::kInvalid,
                    "a priority with dst and another, expected it with src or dst alone");
   }
+  PLNET_CHECK(udsp.is_priority() == udsp.priority.has_value(), "a priority policy has a number");
   return udsp;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "lib/base/check.hpp"
 #include "lib/base/relaxed.hpp"
 
 namespace plnet::lnet {
@@ -27,6 +28,7 @@ class HealthValue {
 
  private:
   Change change(std::int32_t step) {
+    PLNET_DEBUG_CHECK(value_.get() >= 0 && value_.get() <= kHealthMax, "health stays in its range");
     for (;;) {
       const std::int32_t old = value_.get();
       const std::int32_t fresh = std::clamp(old + step, 0, kHealthMax);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/lnet/api/shard_id.hpp"
@@ -107,6 +108,7 @@ struct LocalView {
 // one of the shards that do.
 [[nodiscard]] inline ShardId lane_shard(const ShardSet& serving, ShardId home, std::uint32_t number,
                                         unsigned shards) {
+  PLNET_DEBUG_CHECK(serving.any() && home < kShardsMax && shards > 0, "some shard serves each NI");
   if (serving[home]) return home;
   auto lane = static_cast<ShardId>(number % shards);
   while (!serving[lane])
@@ -116,6 +118,7 @@ struct LocalView {
 
 inline std::int32_t Ni::tx_credits_of_all() const {
   static_assert(kShardsMax <= 64);
+  PLNET_DEBUG_CHECK(tx_credits != nullptr, "an NI has a view of its credits");
   std::int32_t sum = 0;
   for (std::uint64_t rest = shards.to_ullong(); rest != 0; rest &= rest - 1) {
     sum += tx_credits[static_cast<unsigned>(std::countr_zero(rest))].tx_credits.get();

@@ -114,6 +114,7 @@ struct alignas(kCacheLine) Peer {
   Relaxed<bool> alive{true};
 
   void publish(const PeerView& fresh) {
+    PLNET_CHECK(!fresh.nis.empty() && !fresh.nets.empty(), "a published peer has an interface");
     view.store(&fresh, std::memory_order_release);
     single.set(fresh.nis.size() == 1);
     publish_to_nis();
@@ -123,7 +124,11 @@ struct alignas(kCacheLine) Peer {
     publish_to_nis();
   }
 
-  [[nodiscard]] const PeerView& seen() const { return *view.load(std::memory_order_acquire); }
+  [[nodiscard]] const PeerView& seen() const {
+    const PeerView* const seen_now = view.load(std::memory_order_acquire);
+    PLNET_DEBUG_CHECK(seen_now != nullptr, "a peer has a view before any reader finds it");
+    return *seen_now;
+  }
   [[nodiscard]] bool is(PeerState bit) const { return (state.get() & bit) != 0; }
   [[nodiscard]] bool multi_rail() const { return is(kPeerMultiRail); }
 

@@ -19,6 +19,7 @@ bool PeerAccounts::in_time(std::uint32_t payer, Duration each, Instant now) {
 }
 
 void PeerAccounts::charge(std::uint32_t peer, std::uint32_t payer) {
+  PLNET_CHECK(peer < accounts_.size() && payer < accounts_.size(), "numbers of peers are dense");
   PLNET_CHECK(peer != payer, "a peer does not pay for itself");
   Account& account = accounts_[peer];
   PLNET_CHECK(account.payer == kNobody, "a peer has one payer");
@@ -36,6 +37,7 @@ std::uint32_t PeerAccounts::payer_of(std::uint32_t peer) const {
 }
 
 void PeerAccounts::discharge(std::uint32_t peer) {
+  PLNET_CHECK(peer < accounts_.size(), "numbers of peers are dense");
   const std::uint32_t payer = payer_of(peer);
   accounts_[peer].payer = kNobody;
   if (payer == kNobody) return;

@@ -57,6 +57,7 @@ void PeerDirectory::net_added(NetId id) {
   PLNET_CHECK(net != nullptr, "a network that was added is there");
   table_.for_each([&](const Nid& nid, PeerNi* ni) {
     if (nid.net() != id) return;
+    PLNET_CHECK(!net->nis.empty(), "a network has an NI");
     const std::int32_t credits = net->nis.front()->tunables.peer_credits;
     ni->tx_credits_max.set(credits);
     ni->tx_credits.set(credits);
@@ -132,6 +133,7 @@ Result<void> PeerDirectory::permit_named(const WantedPeer& wanted, PeerRecord& b
     return std::unexpected(Errc::kNoMemory);
   }
   const std::uint32_t rate = gateway ? limits_.strangers_per_second : limits_.named_per_second;
+  PLNET_CHECK(rate > 0, "a peer that names others has a rate");
   const Duration each = Duration(std::chrono::seconds(1)) / rate;
   if (accounts_.in_time(by.number, each, now)) return {};
   if (!wanted.again) counters_.add(Id::kLimited);
@@ -152,6 +154,7 @@ bool PeerDirectory::may_be_evicted(PeerRecord& peer, Instant now) const {
 
 bool PeerDirectory::evict_one(Instant now, std::uint32_t payer) {
   for (unsigned look = 0; look < std::min<std::size_t>(kEvictionLooks, peers_.capacity()); ++look) {
+    PLNET_CHECK(hand_ < numbers(), "the search for an idle peer stays in the table");
     PeerRecord* peer = by_number(hand_);
     hand_ = hand_ + 1 == numbers() ? 0 : hand_ + 1;
     if (peer == nullptr || !may_be_evicted(*peer, now)) continue;
@@ -196,6 +199,7 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Insta
   }
   PeerNi* made = lookup(nid);
   PLNET_CHECK(made != nullptr, "a new peer is found by its NID");
+  PLNET_CHECK(made->nid == nid && !made->leaving.get(), "a new peer NI can be found");
   made->preferred_ni.set(wanted.received_on);
   if (PeerRecord* const by = namer_of(wanted)) accounts_.charge((*peer)->number, by->number);
   commit();
@@ -219,6 +223,8 @@ PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
   }
   PeerRecord* peer = peers_.take();
   PLNET_CHECK(peer != nullptr && peer->ni_count == 0, "a free peer has no interfaces");
+  PLNET_CHECK(!peer->linked() && peer->nets.empty(),
+              "a free peer is in no list and has no network");
   peer->number = peers_.index_of(peer);
   peer->state.set(nid.is_loopback() ? kPeerNoDiscovery : 0U);
   peer->alive.set(true);
@@ -245,6 +251,7 @@ PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
 PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
   PeerNiRecord* ni = nis_.take();
   if (ni == nullptr) return std::unexpected(PeerError::kNoMemory);
+  PLNET_CHECK(ni->stage == PeerNiStage::kFree && !ni->linked(), "a free peer NI is in no list");
   const HomePlace home = placement_.choose(nid, *local_);
   PLNET_CHECK(home.shard < kShardsMax, "a peer NI has a home");
   const Net* net = local_->net(nid.net());
@@ -274,6 +281,8 @@ PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
 }
 
 void PeerDirectory::unmake(PeerNiRecord& ni) {
+  PLNET_CHECK(ni.stage == PeerNiStage::kDetached || ni.stage == PeerNiStage::kGone,
+              "a peer NI that is freed has left its peer");
   PLNET_CHECK(!ni.linked(), "a peer NI that is freed is in no list");
   placement_.leave({ni.cpt, ni.home});
   ni.stage = PeerNiStage::kFree;
@@ -289,6 +298,7 @@ PeerNetRecord* PeerDirectory::net_of(PeerRecord& peer, NetId id) {
   if (found != nullptr) return found;
   PeerNetRecord* fresh = nets_.take();
   if (fresh == nullptr) return nullptr;
+  PLNET_CHECK(!fresh->linked() && fresh->nis.empty(), "a free network of a peer has no NI");
   fresh->net = id;
   fresh->priority = hooks_.priority_of_peer_net(id);
   fresh->count = 0;
@@ -306,11 +316,13 @@ bool PeerDirectory::has_room_in(PeerRecord& peer, NetId net) {
 void PeerDirectory::link(PeerRecord& peer, PeerNetRecord& net, PeerNiRecord& ni) {
   PLNET_CHECK(net.peer == &peer && net.net == ni.net, "a peer NI is linked to its network");
   PLNET_CHECK(!peer.dead, "a peer that goes gets no interface");
+  PLNET_CHECK(!ni.linked(), "a peer NI is in one network");
   const bool primary = peer.primary == ni.nid;
   primary ? net.nis.push_front(ni) : net.nis.push_back(ni);
   ++net.count;
   if (!net.linked()) primary ? peer.nets.push_front(net) : peer.nets.push_back(net);
   ++peer.ni_count;
+  PLNET_CHECK(peer.ni_count <= kNisMax, "a peer has no more NIs than its largest view");
   ni.in_net = &net;
   ni.stage = PeerNiStage::kLive;
   // The view must exist before any reader can find the peer.
@@ -363,6 +375,7 @@ void PeerDirectory::leave_net(PeerNiRecord& ni) {
   PLNET_CHECK(ni.in_net != nullptr && ni.stage == PeerNiStage::kLive,
               "a live peer NI leaves its network");
   PeerNetRecord& net = *ni.in_net;
+  PLNET_CHECK(net.peer != nullptr, "the network of a peer NI has a peer");
   PeerRecord& peer = *net.peer;
   ni.unlink();
   ni.in_net = nullptr;
@@ -397,6 +410,7 @@ void PeerDirectory::destroy(PeerRecord& peer) {
 }
 
 void PeerDirectory::release_peer(PeerRecord& peer) {
+  PLNET_CHECK(peer.ni_count == 0 && peer.nets.empty(), "a peer that goes has no interface left");
   if (peer.linked()) peer.unlink();
   peer.dead = true;
   peer.add_state(kPeerMarkDeleted);
@@ -409,11 +423,14 @@ void PeerDirectory::release_peer(PeerRecord& peer) {
 }
 
 void PeerDirectory::rename(PeerRecord& peer, const Nid& primary) {
+  PLNET_CHECK(!peer.dead && !primary.is_any(), "only a living peer gets a primary NID");
   peer.primary = primary;
   mark_changed(peer);
 }
 
 void PeerDirectory::bring_to_front(PeerNiRecord& ni) {
+  PLNET_CHECK(ni.stage == PeerNiStage::kLive && ni.in_net != nullptr,
+              "a live peer NI has its place");
   PeerNetRecord& net = *ni.in_net;
   PeerRecord& peer = *net.peer;
   if (peer.nets.front() == &net && net.nis.front() == &ni) return;
@@ -425,12 +442,14 @@ void PeerDirectory::bring_to_front(PeerNiRecord& ni) {
 }
 
 void PeerDirectory::set_priority(PeerNetRecord& net, std::uint32_t priority) {
+  PLNET_CHECK(net.peer != nullptr && !net.peer->dead, "a network in use belongs to a living peer");
   net.priority = priority;
   mark_changed(*net.peer);
 }
 
 void PeerDirectory::transfer_gateway(PeerRecord& from, PeerRecord& to) {
   if (from.gateway_refs == 0 || &from == &to) return;
+  PLNET_CHECK(!to.dead, "routes lead through a living peer");
   to.gateway_refs += from.gateway_refs;
   from.gateway_refs = 0;
   hooks_.on_gateway_moved(from, to);

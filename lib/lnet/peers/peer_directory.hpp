@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/intrusive_list.hpp"
@@ -190,7 +191,11 @@ class PeerDirectory {
   // Only live ones, at any stage of a change.
   [[nodiscard]] PeerNiRecord* lookup(const Nid& nid) const;
   [[nodiscard]] PeerRecord* peer_of(const Nid& nid) const;
-  [[nodiscard]] static PeerRecord& peer_of(const PeerNiRecord& ni) { return *ni.in_net->peer; }
+  [[nodiscard]] static PeerRecord& peer_of(const PeerNiRecord& ni) {
+    PLNET_DEBUG_CHECK(ni.stage == PeerNiStage::kLive && ni.in_net != nullptr,
+                      "only a live peer NI belongs to a peer");
+    return *ni.in_net->peer;
+  }
   // nullptr: no peer has this number.
   [[nodiscard]] PeerRecord* by_number(std::uint32_t number);
   [[nodiscard]] std::uint32_t numbers() const {

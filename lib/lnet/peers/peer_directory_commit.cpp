@@ -2,6 +2,7 @@
 // Publishes the views of changed peers, and frees removed ones after readers have passed.
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {
@@ -9,6 +10,7 @@ namespace plnet::lnet {
 using Id = PeerTable::Id;
 
 void PeerDirectory::mark_changed(PeerRecord& peer) {
+  PLNET_CHECK(!peer.dead, "a peer that goes publishes no view");
   if (!peer.linked()) changed_.push_back(peer);
 }
 
@@ -29,6 +31,7 @@ void PeerDirectory::fill(PeerRecord& peer, ViewBlock& block) {
 }
 
 bool PeerDirectory::publish(PeerRecord& peer) {
+  PLNET_CHECK(peer.block != nullptr && !peer.dead, "a living peer has a view");
   ViewBlock* fresh = views_.take(peer.view_class);
   if (fresh == nullptr) return false;
   fill(peer, *fresh);
@@ -40,6 +43,7 @@ bool PeerDirectory::publish(PeerRecord& peer) {
 }
 
 void PeerDirectory::release_peer_ni(PeerNiRecord& ni) {
+  PLNET_CHECK(ni.stage == PeerNiStage::kDetached, "a peer NI leaves the directory after its peer");
   ni.leaving.set(true);
   ni.stage = PeerNiStage::kLeaving;
   ++record_of(*ni.peer.load(std::memory_order_relaxed)).leaving_nis;
@@ -72,6 +76,7 @@ unsigned PeerDirectory::step_nis(unsigned budget) {
   unsigned done = 0;
   while (done < budget && !leaving_.empty() && qsbr_.passed(leaving_.front()->grace)) {
     PeerNiRecord* ni = leaving_.pop_front();
+    PLNET_CHECK(ni->leaving.get(), "no lookup finds a peer NI that its home gives up");
     ni->stage = PeerNiStage::kReleasing;
     releasing_.push_back(*ni);
     hooks_.release_peer_ni(*ni);
@@ -79,7 +84,11 @@ unsigned PeerDirectory::step_nis(unsigned budget) {
   }
   while (done < budget && !gone_.empty() && qsbr_.passed(gone_.front()->grace)) {
     PeerNiRecord* ni = gone_.pop_front();
-    --record_of(*ni->peer.load(std::memory_order_relaxed)).leaving_nis;
+    PLNET_CHECK(ni->stage == PeerNiStage::kGone,
+                "a peer NI is freed after its home has released it");
+    std::uint32_t& leaving_nis = record_of(*ni->peer.load(std::memory_order_relaxed)).leaving_nis;
+    PLNET_CHECK(leaving_nis > 0, "interfaces that still name a peer are counted");
+    --leaving_nis;
     unmake(*ni);
     ++done;
   }
@@ -99,8 +108,11 @@ void PeerDirectory::peer_ni_released(PeerNi& released) {
 
 unsigned PeerDirectory::step_nets(unsigned budget) {
   unsigned done = 0;
-  for (; done < budget && !nets_gone_.empty() && qsbr_.passed(nets_gone_.front()->grace); ++done)
-    nets_.give(nets_gone_.pop_front());
+  for (; done < budget && !nets_gone_.empty() && qsbr_.passed(nets_gone_.front()->grace); ++done) {
+    PeerNetRecord* const net = nets_gone_.pop_front();
+    PLNET_CHECK(net->nis.empty() && net->count == 0, "a network that goes has no interface");
+    nets_.give(net);
+  }
   return done;
 }
 
@@ -109,6 +121,7 @@ unsigned PeerDirectory::step_dead(unsigned budget) {
   unsigned done = 0;
   for (std::size_t look = std::min<std::size_t>(budget, dead_count_); look > 0; --look) {
     PeerRecord* peer = dead_.pop_front();
+    PLNET_CHECK(peer->dead && peer->ni_count == 0, "a peer that is freed has no interface");
     const bool held =
         peer->grace == 0 || peer->leaving_nis > 0 || peer->holds > 0 || peer->gateway_refs > 0;
     if (held || !qsbr_.passed(peer->grace)) {

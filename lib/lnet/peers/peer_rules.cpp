@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -26,7 +28,10 @@ PeerNetRecord* PeerRules::net_of(PeerRecord& peer, NetId id) {
 std::span<const Nid> PeerRules::nids_of(PeerRecord& peer, NidRoom& room) {
   std::size_t count = 0;
   peer.nets.for_each([&](PeerNetRecord& net) {
-    net.nis.for_each([&](PeerNiRecord& ni) { room[count++] = ni.nid; });
+    net.nis.for_each([&](PeerNiRecord& ni) {
+      PLNET_CHECK(count < room.size(), "a peer has no more NIDs than its largest view");
+      room[count++] = ni.nid;
+    });
   });
   return std::span(room).first(count);
 }
@@ -41,6 +46,7 @@ void PeerRules::become_multi_rail(PeerRecord& peer) {
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_attach_peer_ni(), its end
 void PeerRules::apply(PeerRecord& peer, PeerFlags flags) {
+  PLNET_CHECK(!peer.dead, "a peer that goes is not configured");
   peer.add_state(flags & kPeerConfigured);
   if ((flags & kPeerMultiRail) != 0) become_multi_rail(peer);
   if ((flags & kPeerLockPrimary) != 0) {
@@ -95,6 +101,7 @@ PeerResult<void> PeerRules::add_peer(const Nid& nid, PeerFlags flags, Instant no
 // Removes the peer whose primary NID `peer` takes; false: it must stay.
 bool PeerRules::dissolve_for(PeerRecord& peer, PeerNiRecord& ni) {
   PeerRecord& other = PeerDirectory::peer_of(ni);
+  PLNET_CHECK(&other != &peer && other.primary == ni.nid, "a peer that loses its primary NID goes");
   const bool other_locked = other.is(kPeerLockPrimary);
   if (other_locked && other.ni_count > 1) {
     other.add_state(kPeerBadConfig);
@@ -113,6 +120,7 @@ bool PeerRules::dissolve_for(PeerRecord& peer, PeerNiRecord& ni) {
 }
 
 PeerResult<void> PeerRules::add_nid(PeerRecord& peer, const Nid& nid, PeerFlags flags) {
+  PLNET_CHECK(!peer.dead, "a peer that goes gets no NID");
   if ((flags & kPeerConfigured) == 0 && peer.is(kPeerConfigured))
     return refused(PeerError::kNotPermitted);
   if ((flags & kPeerMultiRail) != 0) {
@@ -139,6 +147,7 @@ PeerResult<void> PeerRules::add_nid(PeerRecord& peer, const Nid& nid, PeerFlags 
 PeerResult<void> PeerRules::set_primary(PeerRecord& peer, const Nid& nid, PeerFlags flags) {
   PeerResult<void> result;
   if (peer.primary != nid) {
+    PLNET_CHECK(!peer.dead, "a peer that goes is not renamed");
     const Nid old = peer.primary;
     if (!peer.is(kPeerLockPrimary)) directory_.rename(peer, nid);
     result = add_nid(peer, nid, flags);
@@ -255,6 +264,7 @@ void PeerRules::keep_reached_primary(PeerRecord& peer) {
 bool PeerRules::leave_net(PeerRecord& peer, NetId id) {
   const PeerNiRecord* const other = reached_without(peer, id);
   if (peer.primary.net() == id) {
+    PLNET_CHECK(net_of(peer, id) != nullptr, "a peer leaves a network that it has");
     if (other == nullptr) {
       directory_.destroy(peer);
       return false;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {
@@ -82,6 +83,7 @@ class PeerRules {
 
 template <class Apart>
 void PeerRules::split(PeerRecord& peer, Apart&& apart) {
+  PLNET_CHECK(!peer.dead, "a living peer is split");
   keep_reached_primary(peer);
   NidRoom room{};
   for (const Nid& nid : nids_of(peer, room)) {
@@ -92,7 +94,9 @@ void PeerRules::split(PeerRecord& peer, Apart&& apart) {
         continue;
       }
     }
-    directory_.detach(*directory_.lookup(nid));
+    PeerNiRecord* const there = directory_.lookup(nid);
+    PLNET_CHECK(there != nullptr, "a NID that stays with its peer is found");
+    directory_.detach(*there);
   }
 }
 

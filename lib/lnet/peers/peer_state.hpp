@@ -64,5 +64,8 @@ enum PeerTrait : std::uint8_t {
   if (is_ready(state)) traits |= kTraitReady;
   return static_cast<std::uint8_t>(traits);
 }
+static_assert(!is_ready(0) && is_up_to_date(kPeerDiscovered | kPeerNidsUpToDate) &&
+                  !is_up_to_date(kPeerDiscovered | kPeerNidsUpToDate | kPeerForcePush),
+              "only a discovered peer without requests is up to date");
 
 }  // namespace plnet::lnet

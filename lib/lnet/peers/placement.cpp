@@ -73,6 +73,7 @@ HomePlace LoadedPlacement::choose(const Nid& nid, const LocalView& local) {
 }
 
 void LoadedPlacement::leave(HomePlace place) {
+  PLNET_CHECK(place.shard < kShardsMax, "the home of a peer NI is a shard");
   PLNET_CHECK(loads_[place.shard] > 0, "a peer NI leaves where one lived");
   --loads_[place.shard];
 }

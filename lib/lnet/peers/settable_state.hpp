@@ -12,6 +12,9 @@ namespace plnet::lnet {
 inline constexpr std::uint32_t kPeerStateSettable =
     kPeerMultiRail | kPeerNoDiscovery | kPeerRouterEnabled | kPeerDiscovered | kPeerRediscover |
     kPeerNidsUpToDate | kPeerForcePing | kPeerForcePush | kPeerBadConfig;
+static_assert((kPeerStateSettable & (kPeerDiscovering | kPeerDataPresent | kPeerPingSent |
+                                     kPeerPushSent | kPeerConfigured | kPeerMarkDeleted)) == 0,
+              "bits that stand for an object change with it alone");
 
 // Bits of `wanted` that may not be set, and are not set now.
 [[nodiscard]] constexpr std::uint32_t unfit_state(std::uint32_t now, std::uint32_t wanted) {

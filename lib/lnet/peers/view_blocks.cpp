@@ -62,6 +62,7 @@ ViewBlock* ViewBlocks::lay_out(Pool<Block>& pool, std::uint8_t size_class) {
   Block* block = pool.take();
   if (block == nullptr) return nullptr;
   block->nets = block->net_room.data();
+  PLNET_CHECK(block->nis == nullptr || block->size_class == size_class, "a block keeps its size");
   block->nis = block->ni_room.data();
   block->size_class = size_class;
   return block;
@@ -79,6 +80,7 @@ ViewBlock* ViewBlocks::take(std::uint8_t size_class) {
 }
 
 void ViewBlocks::give(ViewBlock* block) {
+  PLNET_CHECK(block->size_class < kViewSizes.size(), "a block has one of the sizes");
   switch (block->size_class) {
     case 0: return tiny_.give(static_cast<Sized<kViewSizes[0]>*>(block));
     case 1: return small_.give(static_cast<Sized<kViewSizes[1]>*>(block));
@@ -95,6 +97,7 @@ void ViewBlocks::retire(ViewBlock* block) {
 }
 
 std::size_t ViewBlocks::reclaim(std::size_t limit) {
+  PLNET_CHECK((retired_count_ == 0) == retired_.empty(), "retired blocks are counted");
   std::size_t count = 0;
   for (; count < limit; ++count) {
     ViewBlock* oldest = retired_.front();

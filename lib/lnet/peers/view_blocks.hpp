@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "lib/base/check.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/qsbr.hpp"
@@ -17,6 +18,9 @@
 namespace plnet::lnet {
 
 inline constexpr std::array<std::uint16_t, 4> kViewSizes{2, 8, 40, kNisMax};
+static_assert(kViewSizes[0] < kViewSizes[1] && kViewSizes[1] < kViewSizes[2] &&
+                  kViewSizes[2] < kViewSizes[3],
+              "a larger class has room for more interfaces");
 
 // Lies in front of its arrays.
 struct ViewBlock : ListNode<> {
@@ -40,7 +44,11 @@ class ViewBlocks {
   [[nodiscard]] bool reserve(std::uint8_t& held, std::size_t nis);
   // The result that exchange() would have.
   [[nodiscard]] bool may_exchange(std::uint8_t held, std::size_t nis) const;
-  void cancel(std::uint8_t held) { --reserved_[held]; }
+  void cancel(std::uint8_t held) {
+    PLNET_CHECK(held < kViewSizes.size() && reserved_[held] > 0,
+                "a right that is given back was held");
+    --reserved_[held];
+  }
 
   // A block for a holder of the right; nullptr while readers use too many old ones.
   [[nodiscard]] ViewBlock* take(std::uint8_t size_class);
