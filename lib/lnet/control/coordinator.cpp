@@ -92,6 +92,7 @@ void Coordinator::answer(Parcel& parcel, Result<void> outcome) {
 }
 
 void Coordinator::want_peer(Parcel& parcel, const WantedPeer& wanted) {
+  PLNET_CHECK(!parcel.linked(), "a request is in no queue of its shard");
   counters_.add(CoordinatorCounter::kWanted);
   if (shut_) return answer(parcel, std::unexpected(Errc::kShutdown));
   // Waiting requests are served first.
@@ -115,6 +116,8 @@ void Coordinator::ask_again_for_peers() {
   room_has_come_ = false;
   std::size_t kept = 0;
   for (const Wanted wanted : wanted_) {
+    PLNET_CHECK(wanted.parcel != nullptr && !wanted.parcel->linked(),
+                "a request that waits belongs to the coordinator");
     const auto made = directory_.create_by_traffic(wanted.peer, host_.now());
     if (!made && can_wait(made.error())) {
       wanted_[kept++] = wanted;
@@ -153,6 +156,7 @@ void Coordinator::release_nis() {
       continue;
     }
     removed_.erase(removed_.begin() + static_cast<std::ptrdiff_t>(i));
+    PLNET_CHECK(std::ranges::find(releasing_, ni) == releasing_.end(), "an NI is released once");
     releasing_.push_back(ni);
     host_.release_ni(*ni);
   }
@@ -167,6 +171,7 @@ void Coordinator::ni_released(Ni& ni) {
 }
 
 unsigned Coordinator::step(Instant now, unsigned budget) {
+  PLNET_CHECK(budget > 0, "each step makes progress");
   unsigned done = directory_.step(budget);
   if (routes_.step(local(), now)) ++done;
   done += policies_.step();
@@ -242,6 +247,7 @@ Outcome<Ni*> Coordinator::add_ni(const NiSetup& config) {
   const auto added = networks_.add(config);
   if (!added) return added;
   standing_.welcome(**added, host_.now());
+  PLNET_CHECK(networks_.view().ni(config.nid) == *added, "an NI that was added is in the view");
   local_changed();
   if (new_net) directory_.net_added(config.nid.net());
   return added;
@@ -254,6 +260,7 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
   PLNET_CHECK(std::ranges::find(removed_, &ni) == removed_.end(), "an NI is removed once");
   for (Wanted& wanted : wanted_) {
     if (wanted.peer.received_on == &ni) wanted.peer.received_on = nullptr;
+    PLNET_CHECK(networks_.view().ni(nid) == nullptr, "an NI that was removed is in no view");
   }
   directory_.set_local(networks_.view());
   directory_.remove_local(ni);
@@ -403,6 +410,7 @@ void Coordinator::set_access(std::span<const AccessRule> rules) {
 }
 
 void Coordinator::shut_down() {
+  PLNET_CHECK(!shut_, "the coordinator shuts down once");
   shut_ = true;
   faults_.close();
   host_.publish_faults(faults_.view());

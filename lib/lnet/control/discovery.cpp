@@ -22,6 +22,7 @@ Discovery::~Discovery() = default;
 
 // lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_needs_push()
 bool Discovery::needs_push(const PeerDiscovery& state) const {
+  PLNET_CHECK(state.peer != nullptr, "the state in use is that of a peer");
   const PeerRecord& peer = *state.peer;
   if (!peer.has(kPeerMultiRail) || peer.has(kPeerMarkDeleted | kPeerPushSent)) return false;
   if (peer.has(kPeerForcePush)) return true;
@@ -47,6 +48,7 @@ void Discovery::place(PeerDiscovery& state, DiscoveryPlace where, bool front) {
   const bool was_in = state.place != DiscoveryPlace::kNone;
   if (was_in) state.unlink();
   state.place = where;
+  PLNET_CHECK(!state.linked(), "a peer in discovery is in one list");
   switch (where) {
     case DiscoveryPlace::kNone:
       if (was_in) counters_.subtract(DiscoveryCounter::kQueued);
@@ -83,6 +85,7 @@ void Discovery::attend(PeerDiscovery& state, bool front) {
 }
 
 void Discovery::wait_for(PeerRecord& peer, Message& message) {
+  PLNET_CHECK(!message.linked(), "a message that waits for a peer is in no queue");
   if (shut_) {
     message.outcome = std::unexpected(Errc::kShutdown);
     return ended_.push_back(message);
@@ -138,6 +141,7 @@ bool Discovery::waits_for_turn(const PeerRecord& peer) const {
 }
 
 void Discovery::discover(DiscoverRequest& request) {
+  PLNET_CHECK(!request.linked(), "a request waits in one list");
   request.rounds = 0;
   PeerRecord* peer = directory_.peer_of(request.nid);
   if (peer != nullptr && !peer->is(kPeerDiscovering)) state_of(*peer).error = {};
@@ -146,6 +150,7 @@ void Discovery::discover(DiscoverRequest& request) {
 
 // lustre-release lnet/lnet/peer.c: lnet_discover_peer_locked(), a turn of its loop
 void Discovery::resume(DiscoverRequest& request, Result<void> error) {
+  PLNET_CHECK(!request.linked(), "a request that goes on waits in no list");
   PeerRecord* peer = directory_.peer_of(request.nid);
   if (shut_) return request.done(std::unexpected(Errc::kShutdown));
   if (!error) return request.done(error);
@@ -209,6 +214,7 @@ void Discovery::settle_waiters(PeerDiscovery& state) {
 // lustre-release lnet/lnet/peer.c: lnet_peer_discovery_complete()
 void Discovery::complete(PeerDiscovery& state, Result<void> outcome) {
   PLNET_CHECK(state.peer != nullptr, "a discovery that ends is that of a peer");
+  PLNET_CHECK(state.place != DiscoveryPlace::kNone, "a discovery that ends was under way");
   PeerRecord& peer = *state.peer;
   place(state, DiscoveryPlace::kNone);
   peer.drop_state(kPeerDiscovering);
@@ -233,6 +239,8 @@ void Discovery::peer_gone(PeerRecord& peer) {
   abandon(state.ping);
   abandon(state.push);
   drop_data(state);
+  PLNET_CHECK(state.ping == nullptr && state.push == nullptr && state.data == nullptr,
+              "a peer that goes has no exchange");
   // The NID may belong to another peer now: waiting messages look it up again.
   end_parcels(state, {});
   resumed_.splice_back(state.waiters);
@@ -243,6 +251,8 @@ void Discovery::peer_gone(PeerRecord& peer) {
   state.check_from = state.check_target = Nid::any();
   state.error = state.ping_error = state.push_error = {};
   merge_.forget(peer);
+  PLNET_CHECK(state.parcels.empty() && state.waiters.empty(),
+              "no message waits for a peer that goes");
 }
 
 void Discovery::peer_ni_released() {
@@ -269,6 +279,8 @@ void Discovery::shut_down() {
     place(state, DiscoveryPlace::kNone);
     end_parcels(state, std::unexpected(Errc::kShutdown));
     resumed_.splice_back(state.waiters);
+    PLNET_CHECK(state.parcels.empty() && state.waiters.empty(),
+                "no message waits after the shutdown");
   }
 }
 
@@ -286,6 +298,7 @@ unsigned Discovery::step(unsigned budget) {
   for (; done < budget && sweep_at_ != UINT32_MAX; ++done) {
     if (PeerRecord* peer = directory_.by_number(sweep_at_)) {
       if (sweep_force_ && peer->multi_rail()) peer->add_state(kPeerForcePush);
+      PLNET_CHECK(peer->number == sweep_at_, "the number of a peer is its place");
       PeerDiscovery& state = state_of(*peer);
       state.peer = peer;
       if (needs_push(state)) (void)queue(*peer);
@@ -370,6 +383,8 @@ Discovery::Step Discovery::push_failed(PeerDiscovery& state) {
 // a forced one for ever.
 Discovery::Step Discovery::discovered(PeerDiscovery& state) {
   PeerRecord& peer = *state.peer;
+  PLNET_CHECK(!peer.has(kPeerDataPresent | kPeerPingFailed | kPeerPushFailed),
+              "a peer that is discovered has no news");
   if (!peer.multi_rail()) peer.drop_state(kPeerForcePush);
   // Unrequested data do not answer a check.
   if (state.is_check() && state.ping != nullptr) return {Verdict::kWait, {}};

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/data_operations.hpp"
 #include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/discovery_counters.hpp"
@@ -118,7 +119,10 @@ class Discovery final : public EventHandler, public PushReader {
     Result<void> outcome;  // kEnd
   };
 
-  [[nodiscard]] PeerDiscovery& state_of(const PeerRecord& peer) { return states_[peer.number]; }
+  [[nodiscard]] PeerDiscovery& state_of(const PeerRecord& peer) {
+    PLNET_DEBUG_CHECK(peer.number < directory_.numbers(), "the number of a peer is dense");
+    return states_[peer.number];
+  }
   [[nodiscard]] bool needs_push(const PeerDiscovery& state) const;
   [[nodiscard]] static bool needs_ping(const PeerRecord& peer);
   [[nodiscard]] bool up_to_date(const PeerDiscovery& state) const;

@@ -29,6 +29,7 @@ void Discovery::on_event(const Event& event) {
   PLNET_CHECK(event.user != nullptr, "the descriptor of an exchange names it");
   PingExchange& exchange = *static_cast<PingExchange*>(event.user);
   if (event.unlinked) {
+    PLNET_CHECK(out_ > 0 && exchange.linked, "a descriptor ends once");
     exchange.linked = false;
     --out_;
   }
@@ -46,6 +47,7 @@ void Discovery::on_event(const Event& event) {
 }
 
 void Discovery::fail_ping(PeerDiscovery& state, Result<void> why) {
+  PLNET_CHECK(state.peer != nullptr, "a ping is that of a peer");
   state.peer->drop_state(kPeerPingSent);
   state.peer->add_state(kPeerPingFailed);
   state.ping_error = why;
@@ -94,6 +96,7 @@ void Discovery::push_event(PingExchange& exchange, const Event& event) {
 // lustre-release lnet/lnet/peer.c: lnet_discovery_event_reply()
 void Discovery::reply_event(PeerDiscovery& state, PingExchange& exchange, const Event& event) {
   PeerRecord& peer = *state.peer;
+  PLNET_CHECK(state.ping == &exchange && exchange.held, "a reply is to the ping under way");
   state.source = event.target.nid;
   state.target = event.source.nid;
   if (!event.status) return fail_ping(state, event.status);

@@ -23,6 +23,7 @@ bool Discovery::may_take(const PeerDiscovery& state, std::size_t free) const {
   const std::size_t for_heard = std::max(slots / 8, std::size_t{1});
   if (state.is_check()) return free > for_heard;
   const std::size_t for_checks = std::clamp(kSlotsOfGateway * gateways_, slots / 4, slots / 2);
+  PLNET_DEBUG_CHECK(for_heard + for_checks <= slots, "some slots are for discovery");
   return free > for_heard + for_checks - std::min(for_checks, exchanges_.checks());
 }
 
@@ -36,6 +37,7 @@ void Discovery::wake_starved() {
 // Behind a gateway there are none: a lost connection is that of the gateway, and the timeout ends
 // the exchange.
 std::uint32_t Discovery::losses_of(const PeerRecord& peer) {
+  PLNET_CHECK(!peer.dead, "a living peer has connections");
   std::uint32_t sum = 0;
   for (const PeerNi* const ni : peer.seen().nis)
     sum += ni->losses.get();
@@ -76,6 +78,7 @@ void Discovery::abandon(PingExchange*& exchange) {
   if (exchange == nullptr) return;
   PingExchange& left = *exchange;
   exchange = nullptr;
+  PLNET_CHECK(left.held, "an exchange is given up once");
   left.left_by = left.owner;
   left.owner = nullptr;
   left.held = false;
@@ -97,6 +100,7 @@ void Discovery::abandon_all(PeerDiscovery& state) {
 void Discovery::drop_data(PeerDiscovery& state) {
   if (state.data == nullptr) return;
   PingExchange& data = *state.data;
+  PLNET_CHECK(data.held, "received data have a slot");
   state.data = nullptr;
   data.owner = nullptr;  // its descriptor may still have an event to come
   data.held = false;
@@ -141,6 +145,7 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
     if (state.is_check()) return wait_for_record(state, kPeerForcePing);
     return {Verdict::kEnd, std::unexpected(bound.error())};
   }
+  PLNET_CHECK(ping->held && !ping->linked, "a slot has one descriptor at a time");
   peer.add_state(kPeerPingSent);
   ping->md = *bound;
   ping->losses = losses_of(peer);
@@ -188,6 +193,7 @@ Discovery::Step Discovery::send_push(PeerDiscovery& state) {
     if (state.is_check()) return wait_for_record(state, kPeerForcePush);
     return {Verdict::kEnd, std::unexpected(bound.error())};
   }
+  PLNET_CHECK(push->held && !push->linked, "a slot has one descriptor at a time");
   peer.add_state(kPeerPushSent);
   push->md = *bound;
   push->losses = losses_of(peer);

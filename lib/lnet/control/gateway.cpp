@@ -28,6 +28,7 @@ Nid target_of_check(const PeerRecord& peer, Gateway::Turn& turn) {
     turn.asked = at;
     return ni->nid;
   }
+  PLNET_CHECK(turn.asked < count, "a check asks an interface of the gateway");
   return there[(first + turn.asked) % count]->nid;
 }
 
@@ -49,6 +50,7 @@ bool is_silent(const PeerNi& ni) {
 }
 
 bool is_reachable(const Gateway& gateway) {
+  PLNET_CHECK(gateway.peer != nullptr, "a gateway is a peer");
   return std::ranges::any_of(gateway.peer->seen().nis, [&gateway](const PeerNi* ni) {
     return ni->status.get() == kNiUp && gateway.turn_of(ni->net) != nullptr;
   });

@@ -53,6 +53,7 @@ Duration GatewayChecks::interval() const {
 // --- Gateways ---
 
 void GatewayChecks::gateway_added(PeerRecord& peer, Instant now) {
+  PLNET_CHECK(peer.gateway_refs > 0 && !peer.dead, "a gateway is a living peer with a route");
   auto& place = gateways_[&peer];
   if (place == nullptr) {
     place = std::make_unique<Gateway>();
@@ -82,6 +83,7 @@ void GatewayChecks::gateway_removed(PeerRecord& peer) {
   if (gateways_.erase(&peer) == 0) return;
   counters_.subtract(GatewayCounter::kGateways);
   discovery_.gateways_are(gateways_.size());
+  PLNET_CHECK(counters_.get(GatewayCounter::kGateways) == gateways_.size(), "gateways are counted");
   peer.drop_state(kPeerRouterDiscovery | kPeerRouterDiscovered);
 }
 
@@ -135,6 +137,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   Gateway* const gateway = find(peer);
   if (gateway == nullptr) return;
   PeerRecord& record = *gateway->peer;
+  PLNET_CHECK(gateway->peer == &peer, "a gateway is the peer that was discovered");
   const bool asked = std::exchange(gateway->checking, false);
   record.drop_state(kPeerRouterDiscovery);
   record.add_state(kPeerRouterDiscovered);
@@ -251,6 +254,7 @@ bool GatewayChecks::has_better_turn(Gateway& gateway, Instant now) {
 
 void GatewayChecks::check(Gateway& gateway, const LocalView& local, Instant now, bool look) {
   const auto is_doubted = [&gateway] { return gateway.doubted != Gateway::kNotDoubted; };
+  PLNET_CHECK(gateway.peer != nullptr && !gateway.peer->dead, "a gateway is a living peer");
   if (gateway.checking) {
     const bool may_change = look || is_doubted();
     if (discovery_.waits_for_turn(*gateway.peer)) {

@@ -90,6 +90,7 @@ void GatewayChecks::net_down(Gateway& gateway, NetId net, RouteCause why) {
 // The interface that was asked is silent. Another one decides soon what that means for the gateway,
 // if there is one that may answer; not if this one was silent before, and there is no news.
 void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, Instant now) {
+  PLNET_CHECK(why != RouteCause::kNone, "a check that failed has a cause");
   gateway.why_dead = why;
   lost_ = true;
   bool is_news = true;
@@ -220,6 +221,7 @@ bool GatewayChecks::is_held_back(const Route& route) const {
 
 // Also for a route that stays down with another cause.
 void GatewayChecks::record(Route& route, bool up, RouteCause cause, Instant now) {
+  PLNET_CHECK(up || cause != RouteCause::kNone, "a route that is down has a cause");
   if (up == route.told_up && (up || !is_news(route.told_cause, cause))) return;
   if (up != route.told_up)
     counters_.add(up ? GatewayCounter::kRoutesUp : GatewayCounter::kRoutesDown);

@@ -23,6 +23,7 @@ std::size_t room_for(const ShardSet& shards) {
 
 LocalNetworks::LocalNetworks(Qsbr& qsbr, unsigned shards)
     : qsbr_(qsbr), loopback_(std::make_unique<Place>()) {
+  PLNET_CHECK(shards > 0 && shards <= kShardsMax, "a node has 1 to kShardsMax shards");
   Ni& lo = loopback_->ni;
   lo.nid = Nid::of(NetType::kLoopback, 0, 0);
   lo.net = lo.nid.net();
@@ -61,6 +62,7 @@ LocalNetworks::Priority& LocalNetworks::priority_of(NetId net) {
     there->value.set(kPriorityLowest);
     return *there;
   }
+  PLNET_CHECK(priorities_.size() < kNisMax, "shards have tables by number of the network");
   priorities_.push_back(std::make_unique<Priority>());
   priorities_.back()->net = net;
   priorities_.back()->number = static_cast<std::uint16_t>(priorities_.size() - 1);
@@ -83,6 +85,7 @@ Outcome<Ni*> LocalNetworks::add(const NiSetup& config) {
   ni.device_cpt = config.device_cpt;
   ni.tunables = config.tunables;
   ni.interfaces = config.interfaces;
+  PLNET_CHECK(config.shards.any(), "some shard serves each NI");
   ni.shards = config.shards;
   ni.lnd_timeout.set(config.lnd_timeout);
   ni.lnd_tunables = config.lnd_tunables;
@@ -91,6 +94,8 @@ Outcome<Ni*> LocalNetworks::add(const NiSetup& config) {
   ni.tx_credits = place->tx_credits.get();
   places_.push_back(std::move(place));
   publish();
+  PLNET_CHECK(view().ni(nid) == &ni && view().net(ni.net) != nullptr,
+              "an NI that was added is in the view");
   return &ni;
 }
 
@@ -103,6 +108,7 @@ Outcome<Ni*> LocalNetworks::remove(const Nid& nid) {
   publish();
   place->grace = qsbr_.begin_grace();
   leaving_.push_back(std::move(place));
+  PLNET_CHECK(view().ni(nid) == nullptr, "an NI that was removed is in no view");
   return &leaving_.back()->ni;
 }
 
@@ -143,6 +149,7 @@ void LocalNetworks::publish() {
   }
   LocalView& view = fresh->view;
   for (std::size_t i = 0; i < nets.size(); ++i) {
+    PLNET_CHECK(!fresh->nis_of[i].empty(), "a network has an NI");
     Priority& priority = priority_of(nets[i]);
     view.nets.push_back({.id = nets[i],
                          .number = priority.number,

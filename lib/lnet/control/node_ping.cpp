@@ -16,6 +16,7 @@ constexpr std::uint32_t kUserPingBytesMax = 3960;  // LNET_PING_BUFFER_MAX: a pa
 
 void NodePing::start(PingRequest& request, Instant now, std::uint32_t interfaces_max) {
   PLNET_CHECK(!request.linked(), "a request is one ping at a time");
+  PLNET_CHECK(request.exchange == nullptr, "a request has one exchange at a time");
   request.deadline = now + request.timeout;
   request.repeated = false;
   const std::uint64_t room =
@@ -56,6 +57,8 @@ void NodePing::send(PingRequest& request, std::uint32_t bytes) {
 PingExchange* NodePing::leave(PingRequest& request) {
   PingExchange* const exchange = std::exchange(request.exchange, nullptr);
   if (request.linked()) request.unlink();
+  PLNET_CHECK(exchange == nullptr || exchange->owner == &request,
+              "the exchange is that of the request");
   if (exchange == nullptr) return nullptr;
   exchange->owner = nullptr;
   exchange->left_by = &request;
@@ -65,12 +68,16 @@ PingExchange* NodePing::leave(PingRequest& request) {
 
 void NodePing::let_go(PingExchange* exchange) {
   if (exchange == nullptr) return;
+  PLNET_CHECK(exchange->owner == nullptr && exchange->held,
+              "an exchange that is given back has no owner");
   exchange->held = false;
   exchanges_.release(*exchange);
 }
 
 void NodePing::end(PingRequest& request, Result<void> outcome, const PingView* buffer) {
   PingExchange* const exchange = leave(request);
+  PLNET_CHECK(!request.linked() && (exchange == nullptr || exchange->owner == nullptr),
+              "a request that has ended waits in no list");
   request.done(outcome, buffer);
   let_go(exchange);
 }
@@ -85,6 +92,7 @@ std::uint32_t NodePing::losses_of(const PingRequest& request) const {
 // person who asked does not wait for the timeout.
 void NodePing::repeat_lost() {
   waiting_.for_each([this](PingRequest& request) {
+    PLNET_CHECK(request.exchange != nullptr, "a ping under way has its exchange");
     const bool lost = request.exchange->losses != losses_of(request);
     if (!lost || request.repeated || request.recovery) return;
     request.repeated = true;
@@ -127,6 +135,7 @@ void NodePing::on_event(const Event& event) {
   PLNET_CHECK(event.user != nullptr, "the descriptor of an exchange names it");
   PingExchange& exchange = *static_cast<PingExchange*>(event.user);
   if (event.unlinked) {
+    PLNET_CHECK(out_ > 0 && exchange.linked, "a descriptor ends once");
     exchange.linked = false;
     --out_;
   }

@@ -108,6 +108,7 @@ Result<void> NodeStanding::undrain(Instant now) {
 // A peer that was silent for longer than peers need to notice does not send through this node: it
 // would have pinged this node.
 void NodeStanding::count_peers(Instant now) {
+  PLNET_CHECK(count_at_ <= parts_.directory.numbers(), "the count stays in the table");
   const std::int64_t heard_since = ns_of(now - notice());
   const std::uint32_t end = std::min(parts_.directory.numbers(), count_at_ + kPeersAtOnce);
   for (; count_at_ < end; ++count_at_) {
@@ -135,6 +136,7 @@ void NodeStanding::count_peers(Instant now) {
 // --- NIs ---
 
 void NodeStanding::set_status(Ni& ni, std::uint32_t status, bool push) {
+  PLNET_CHECK(status == kNiUp || status == kNiDown, "an NI is up or down");
   ni.status.set(status);
   if (parts_.ping_target.set_status(ni.nid, status) && push) parts_.discovery.push_to_all(true);
 }
@@ -158,6 +160,7 @@ bool NodeStanding::may_heal(NiCause cause, const Ni& ni) {
 }
 
 bool NodeStanding::judge(Ni& ni, bool silent, Instant now) {
+  PLNET_CHECK(ni.number < nis_.size(), "the number of an NI is dense");
   NiRecord& record = nis_[ni.number];
   const bool pinged = ni.revived.exchange(false);
   if (pinged) ni.lnd_down.set(false);
@@ -211,6 +214,7 @@ void NodeStanding::look_at_nis(Instant now) {
 // time has passed; here time restores its health at the same rate.
 void NodeStanding::heal(Instant now) {
   const Parameters& parameters = parts_.parameters;
+  PLNET_CHECK(some_ill_, "time heals an NI that lacks health");
   next_remedy_ = now + remedy_interval();
   for (Ni* const ni : parts_.networks.view().nis) {
     if (may_heal(nis_[ni->number].cause, *ni))

@@ -62,6 +62,7 @@ class NodeStanding {
   static constexpr Duration kLook = std::chrono::seconds(1);
   // The same during a drain, which a user waits for.
   static constexpr Duration kLookDraining = std::chrono::milliseconds(100);
+  static_assert(kLookDraining < kLook, "a drain is watched more closely");
   // Numbers of peers in one look, so that a turn stays short.
   static constexpr std::uint32_t kPeersAtOnce = 4096;
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/base/check.hpp"
 #include "lib/lnet/names/nid.hpp"
 
 namespace plnet::lnet {
@@ -20,16 +21,23 @@ class PeerClaims {
 
   // True: the claim is new.
   [[nodiscard]] bool set_primary(std::uint32_t peer, const Nid& primary) {
+    PLNET_CHECK(peer < claims_.size() && !primary.is_any(),
+                "a peer reports a NID as its primary one");
     return set(claims_[peer].primary, primary);
   }
   // True: this peer has not claimed it before.
   [[nodiscard]] bool claim(std::uint32_t peer, const Nid& by_primary) {
+    PLNET_CHECK(peer < claims_.size() && !by_primary.is_any(),
+                "a claim names the peer that makes it");
     return set(claims_[peer].claimed_by, by_primary);
   }
   // Any: no claim.
   [[nodiscard]] const Nid& primary_of(std::uint32_t peer) const { return claims_[peer].primary; }
   [[nodiscard]] const Nid& claimer_of(std::uint32_t peer) const { return claims_[peer].claimed_by; }
-  void forget(std::uint32_t peer) { claims_[peer] = {}; }
+  void forget(std::uint32_t peer) {
+    PLNET_CHECK(peer < claims_.size(), "numbers of peers are dense");
+    claims_[peer] = {};
+  }
 
  private:
   struct Word {

@@ -98,6 +98,7 @@ bool PeerMerge::may_join(PeerRecord& from, PeerRecord& owner) {
 bool PeerMerge::add_all(PeerRecord& peer, std::span<const PingEntry> entries,
                         std::span<const Nid> known, PeerFlags flags) {
   bool later = false;
+  PLNET_CHECK(!peer.dead, "data are merged into a living peer");
   for (const PingEntry& entry : entries) {
     if (std::ranges::find(known, entry.nid) != known.end()) continue;
     if (!may_take(peer, entry.nid)) {
@@ -150,6 +151,7 @@ bool PeerMerge::merge(PeerRecord& peer, const PingView& buffer) {
   peer.nets.for_each([&](PeerNetRecord& net) {
     net.nis.for_each([&](PeerNiRecord& ni) { known_.push_back(ni.nid); });
   });
+  PLNET_CHECK(known_.size() == peer.ni_count && known_.size() <= kNisMax, "a peer lists its NIDs");
   const auto entries = read(buffer);
   for (const Nid& nid : known_) {
     const auto entry = std::ranges::find(entries, nid, &PingEntry::nid);

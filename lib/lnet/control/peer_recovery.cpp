@@ -46,6 +46,7 @@ PeerRecovery::Entry* PeerRecovery::find(const Nid& nid) {
 }
 
 void PeerRecovery::add(const Nid& nid, Instant now) {
+  PLNET_CHECK(!nid.is_any(), "a recovery ping asks one NID");
   if (Entry* const known = find(nid)) {
     add_known(*known, now);
   } else if (!begin(nid, now)) {
@@ -72,6 +73,7 @@ void PeerRecovery::keep(const Nid& nid, Instant now) {
 }
 
 bool PeerRecovery::begin(const Nid& nid, Instant now) {
+  PLNET_CHECK(find(nid) == nullptr, "an NI is pinged by one entry");
   Entry* const entry = place(now);
   if (entry == nullptr) return false;
   PLNET_CHECK(!entry->used && !entry->under_way, "a free entry is taken");
@@ -121,6 +123,7 @@ bool PeerRecovery::begin_ill_of(const PeerRecord& peer, Instant now) {
 }
 
 void PeerRecovery::look_at_all(Instant now) {
+  PLNET_CHECK(look_at_ <= directory_.numbers(), "the look stays in the table");
   const std::uint32_t end = std::min(directory_.numbers(), look_at_ + kNumbersAtOnce);
   for (; look_at_ < end; ++look_at_) {
     const PeerRecord* const peer = directory_.by_number(look_at_);
@@ -220,6 +223,7 @@ unsigned PeerRecovery::step(Instant now) {
 
 void PeerRecovery::begin_ping(Entry& entry, Instant now) {
   PLNET_CHECK(entry.used && !entry.under_way, "an entry has one ping under way");
+  PLNET_CHECK(under_way_ < under_way_max(), "recovery uses its part of the slots");
   entry.timeout = kPingTimeout;
   entry.interfaces = kPingInterfaces;
   entry.recovery = true;

@@ -68,6 +68,8 @@ class PeerRecovery {
   static constexpr Duration kWantedFor = std::chrono::minutes(5);
   static constexpr Duration kLookAtAll = std::chrono::minutes(1);
   // Traffic restores health, too, long before the next ping may be due.
+  static_assert(kFirst <= kHopIntervalMax && kPingTimeout < kLndWait,
+                "a ping ends before its LND gives it up");
   static constexpr Duration kLookAtLeast = std::chrono::seconds(10);
 
   // Allocates; start-up only.

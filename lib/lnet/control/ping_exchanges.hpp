@@ -16,6 +16,8 @@
 namespace plnet::lnet {
 
 inline constexpr std::uint32_t kPingSlotBytes = (kPingBytesMax + 63) / 64 * 64;
+static_assert(kPingSlotBytes % 64 == 0 && kPingSlotBytes >= kPingBytesMax,
+              "a slot holds each ping buffer");
 
 // Bytes that the network can reach, with their place in the arena.
 struct PingMemory {
@@ -49,7 +51,10 @@ struct PingExchange {
   Fragment fragment;
   std::span<std::byte> room;
 
-  [[nodiscard]] std::span<const std::byte> received() const { return room.first(length); }
+  [[nodiscard]] std::span<const std::byte> received() const {
+    PLNET_CHECK(length <= room.size(), "received data stay within their slot");
+    return room.first(length);
+  }
 };
 
 class PingExchanges {
@@ -67,6 +72,7 @@ class PingExchanges {
   [[nodiscard]] PingExchange* take(ExchangeKind kind, void* owner) {
     PingExchange* exchange = pool_.take();
     if (exchange == nullptr) return nullptr;
+    PLNET_CHECK(!exchange->linked && !exchange->held, "a free slot has no descriptor");
     exchange->kind = kind;
     exchange->owner = owner;
     exchange->left_by = nullptr;
@@ -92,6 +98,7 @@ class PingExchanges {
                 "an exchange in use becomes the check of one interface");
     exchange.target = target;
     ++checks_;
+    PLNET_CHECK(checks_ <= pool_.capacity(), "a check is one of the slots");
   }
 
   // The network still has an exchange that this owner has given up: a check of this target, or any.

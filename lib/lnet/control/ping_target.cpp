@@ -101,6 +101,7 @@ bool PingTarget::set_status(const Nid& nid, std::uint32_t status) {
 
 bool PingTarget::set_feature(PingFeature feature, bool on) {
   if (current_ == nullptr) return true;
+  PLNET_CHECK(current_->room.size() >= sizeof(PingInfoWire), "a ping buffer has its features");
   std::byte* at = current_->room.data() + offsetof(PingInfoWire, features);
   std::uint32_t features = 0;
   std::memcpy(&features, at, sizeof features);
@@ -124,7 +125,11 @@ bool PingTarget::set_discovery(bool on) {
 void PingTarget::on_event(const Event& event) {
   PLNET_CHECK(event.user != nullptr, "the descriptor of a buffer names it");
   if (event.kind == EventKind::kGet && event.status) counters_.add(PingTargetCounter::kAnswered);
-  if (event.unlinked) static_cast<Buffer*>(event.user)->linked = false;
+  if (event.unlinked) {
+    auto& buffer = *static_cast<Buffer*>(event.user);
+    PLNET_CHECK(buffer.linked, "the descriptor of a buffer ends once");
+    buffer.linked = false;
+  }
 }
 
 }  // namespace plnet::lnet

@@ -35,6 +35,7 @@ class PingTarget final : public EventHandler {
  public:
   // One in use, and the rest for old ones with replies under way.
   static constexpr std::size_t kBuffers = 4;
+  static_assert(kBuffers >= 2, "a new buffer is built beside the one in use");
 
   // `memory`: kBuffers slots.
   PingTarget(DataOperations& operations, PingMemory memory);

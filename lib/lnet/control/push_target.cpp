@@ -49,6 +49,7 @@ void PushTarget::close() {
 }
 
 void PushTarget::on_event(const Event& event) {
+  PLNET_CHECK(linked_ && event.user == this, "an event is that of the posted descriptor");
   if (event.kind == EventKind::kPut) {
     const std::size_t end = std::size_t{event.offset} + event.accepted_length;
     PLNET_CHECK(end <= fragment_.length, "a push stays within what was laid open");

@@ -46,6 +46,11 @@ void Routes::refer(PeerRecord& gateway) {
   if (gateway.gateway_refs++ == 0) observer_.on_gateway_added(gateway);
 }
 
+std::size_t Routes::count_through(const PeerRecord& gateway) const {
+  const auto is_through = [&](const auto& route) { return &gateway_of(*route) == &gateway; };
+  return static_cast<std::size_t>(std::ranges::count_if(table_.routes(), is_through));
+}
+
 void Routes::release_gateway(PeerRecord& gateway) {
   PLNET_CHECK(gateway.gateway_refs > 0, "a gateway has a reference for each route");
   if (--gateway.gateway_refs == 0) observer_.on_gateway_removed(gateway);
@@ -83,7 +88,7 @@ std::size_t Routes::remove_if(Predicate&& wanted) {
 }
 
 void Routes::look_at_shadowed() {
-  orphans_.insert(orphans_.end(), shadowed_.begin(), shadowed_.end());
+  without_gateway_.insert(without_gateway_.end(), shadowed_.begin(), shadowed_.end());
   shadowed_.clear();
 }
 
@@ -91,12 +96,12 @@ Result<void> Routes::remove(NetId net, const Nid& gateway) {
   const auto is_named = [&](const RouteSetup& setup) {
     return setup.net == net && setup.gateway == gateway;
   };
-  if (forget([&](const Orphan& orphan) { return is_named(orphan.setup); }) > 0) return {};
+  if (forget([&](const RouteOutside& outside) { return is_named(outside.setup); }) > 0) return {};
   if (remove_if([&](const Route& route) { return is_named(route.spec); }) > 0) return {};
   const PeerRecord* const peer = directory_.peer_of(gateway);
   if (peer == nullptr) return std::unexpected(Errc::kNotFound);
-  (void)forget([&](const Orphan& orphan) {
-    return orphan.setup.net == net && directory_.peer_of(orphan.setup.gateway) == peer;
+  (void)forget([&](const RouteOutside& outside) {
+    return outside.setup.net == net && directory_.peer_of(outside.setup.gateway) == peer;
   });
   const std::size_t gone = remove_if(
       [&](const Route& route) { return route.spec.net == net && &gateway_of(route) == peer; });
@@ -107,16 +112,16 @@ Result<void> Routes::remove(NetId net, const Nid& gateway) {
 // Routes outside the table.
 template <class Predicate>
 std::size_t Routes::forget(Predicate&& wanted) {
-  return std::erase_if(orphans_, wanted) + std::erase_if(shadowed_, wanted);
+  return std::erase_if(without_gateway_, wanted) + std::erase_if(shadowed_, wanted);
 }
 
 void Routes::net_removed(NetId net) {
-  (void)forget([net](const Orphan& one) { return one.setup.gateway.net() == net; });
+  (void)forget([net](const RouteOutside& one) { return one.setup.gateway.net() == net; });
   (void)remove_if([net](const Route& route) { return route.local_net() == net; });
 }
 
 void Routes::remove_all() {
-  (void)forget([](const Orphan& /*one*/) { return true; });
+  (void)forget([](const RouteOutside& /*one*/) { return true; });
   (void)remove_if([](const Route& /*route*/) { return true; });
 }
 
@@ -143,12 +148,15 @@ void Routes::lead_through(PeerRecord& from, PeerRecord& to, Predicate&& goes) {
     if (&gateway_of(*route) == &from && goes(*route))
       route->gateway.store(&to, std::memory_order_release);
   }
+  PLNET_CHECK(!to.dead, "routes lead through a living peer");
   PLNET_CHECK(to.gateway_refs >= worse.size(), "a gateway has a reference for each route");
   to.gateway_refs -= static_cast<std::uint32_t>(worse.size());
   for (auto& route : worse) {
     shadowed_.push_back({route->spec, route->alive.get(), route->history});
     retire(std::move(route));
   }
+  PLNET_CHECK(count_through(from) == from.gateway_refs && count_through(to) == to.gateway_refs,
+              "a gateway has a reference for each route");
   if (from.gateway_refs == 0) observer_.on_gateway_removed(from);
   observer_.on_gateway_added(to);
   publish();
@@ -182,10 +190,11 @@ void Routes::gateway_gone(PeerRecord& gateway) {
       table_.extract_if([&](const Route& route) { return &gateway_of(route) == &gateway; });
   if (taken.empty()) return;
   for (auto& route : taken) {
-    orphans_.push_back({route->spec, route->alive.get(), route->history});
+    without_gateway_.push_back({route->spec, route->alive.get(), route->history});
     release_gateway(gateway);
     retire(std::move(route));
   }
+  PLNET_CHECK(gateway.gateway_refs == 0, "a gateway that goes has no route left");
   publish();
 }
 
@@ -194,26 +203,26 @@ bool Routes::step(const LocalView& local, Instant now) {
     return old.grace != 0 && qsbr_.passed(old.grace);
   };
   const bool freed = std::erase_if(old_views_, is_past) + std::erase_if(old_routes_, is_past) > 0;
-  if (orphans_.empty() || now < next_try_) return freed;
+  if (without_gateway_.empty() || now < next_try_) return freed;
   next_try_ = now + kTryAgain;
-  for (const Orphan& orphan : std::exchange(orphans_, {})) {
-    const auto back = add(orphan.setup, local, orphan.alive, now);
+  for (const RouteOutside& outside : std::exchange(without_gateway_, {})) {
+    const auto back = add(outside.setup, local, outside.alive, now);
     if (back) {
-      RouteHistory whole = orphan.history;
+      RouteHistory whole = outside.history;
       whole.record((*back)->history.back(0));
       (*back)->history = whole;
       continue;
     }
     const bool later = back.error() == Errc::kAgain || back.error() == Errc::kNoMemory;
-    if (later) orphans_.push_back(orphan);
-    if (back.error() == Errc::kExists) shadowed_.push_back(orphan);
+    if (later) without_gateway_.push_back(outside);
+    if (back.error() == Errc::kExists) shadowed_.push_back(outside);
   }
   return true;
 }
 
 Instant Routes::next_deadline(Instant now) const {
   if (!old_views_.empty() || !old_routes_.empty()) return now + kReaderInterval;
-  return orphans_.empty() ? Instant::max() : std::max(next_try_, now);
+  return without_gateway_.empty() ? Instant::max() : std::max(next_try_, now);
 }
 
 }  // namespace plnet::lnet

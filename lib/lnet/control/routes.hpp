@@ -72,7 +72,7 @@ class Routes {
     std::unique_ptr<T> object;
     Qsbr::Grace grace = 0;
   };
-  struct Orphan {
+  struct RouteOutside {
     RouteSetup setup;
     bool alive = true;
     RouteHistory history;
@@ -82,6 +82,8 @@ class Routes {
   void retire(std::unique_ptr<Route> route);
   void refer(PeerRecord& gateway);
   void release_gateway(PeerRecord& gateway);
+  // The routes of the table through this gateway; PeerRecord::gateway_refs has the same number.
+  [[nodiscard]] std::size_t count_through(const PeerRecord& gateway) const;
   // step() adds those that no better route stands before any more.
   void look_at_shadowed();
   template <class Predicate>
@@ -98,8 +100,8 @@ class Routes {
   std::unique_ptr<const RouteView> current_ = std::make_unique<const RouteView>();
   std::vector<Retired<const RouteView>> old_views_;
   std::vector<Retired<Route>> old_routes_;
-  std::vector<Orphan> orphans_;   // their gateway was removed; to be added anew
-  std::vector<Orphan> shadowed_;  // a better one leads to the same net through the same node
+  std::vector<RouteOutside> without_gateway_;  // their gateway was removed; to be added anew
+  std::vector<RouteOutside> shadowed_;  // a better one leads to the same net through the same node
   Instant next_try_{};
 };
 

@@ -102,12 +102,16 @@ Result<void> RoutingStateMachine::undrain(Instant now) {
 }
 
 bool RoutingStateMachine::step(Instant now, const RoutedLoad& load, const PeersTold& told) {
+  PLNET_CHECK(phase_ == DrainPhase::kNone || state_ == RoutingState::kStopping ||
+                  phase_ == DrainPhase::kDrained,
+              "a drain is under way only while the node stops");
   if (state_ == RoutingState::kStarting) {
     go(RoutingState::kEnabled, now);
     return true;
   }
   if (state_ != RoutingState::kStopping) return false;
   if (now < latest_ && !has_emptied(now, load, told)) return false;
+  PLNET_CHECK(phase_ != DrainPhase::kDrained, "a node that stops is not drained yet");
   cut_off_ = load.held;
   if (phase_ != DrainPhase::kNone) phase_ = DrainPhase::kDrained;
   go(RoutingState::kDisabled, now);
@@ -115,6 +119,7 @@ bool RoutingStateMachine::step(Instant now, const RoutedLoad& load, const PeersT
 }
 
 bool RoutingStateMachine::has_emptied(Instant now, const RoutedLoad& load, const PeersTold& told) {
+  PLNET_CHECK(state_ == RoutingState::kStopping, "a node empties while it stops");
   if (phase_ == DrainPhase::kNone) return now >= noticed_ && load.held == 0;
   if (phase_ == DrainPhase::kNoticing) {
     if (now < noticed_ && (full_notice_ || !told.all())) return false;
@@ -126,6 +131,7 @@ bool RoutingStateMachine::has_emptied(Instant now, const RoutedLoad& load, const
     taken_ = load.taken;
     quiet_since_ = now;
   }
+  PLNET_CHECK(quiet_since_ <= now, "the last message left before now");
   return now >= quiet_since_ + kQuiet && load.unsent_since >= quiet_since_ && load.unsent == 0;
 }
 

@@ -62,6 +62,7 @@ class RoutingStateMachine {
   static constexpr Duration kQuiet = std::chrono::seconds(1);
   // The factor of a stop's wait for buffers to its wait for peers, as in the kernel.
   static constexpr int kStopPatience = 3;
+  static_assert(kStopPatience > 1, "a stop waits for messages after peers have noticed");
 
   [[nodiscard]] RoutingState state() const { return state_; }
   // Peers are told that they may send through this node.

@@ -140,6 +140,7 @@ Preferences SelectionPolicies::made_of(const Deciders& deciders) const {
 }
 
 const Preferences* SelectionPolicies::preferences_of(const Nid& peer_nid) {
+  PLNET_CHECK(current_->sources.size() == policies_.size(), "the lists are those of the policies");
   const Deciders deciders = deciders_of(peer_nid);
   if (deciders == nobody()) return nullptr;
   auto& made = current_->made[deciders];
@@ -190,6 +191,7 @@ unsigned SelectionPolicies::step() {
   if (directory_.has_late_views()) return 0;
   if (look_at_gateways_) look_at_gateways();
   if (!sweeping()) return 0;
+  PLNET_CHECK(sweep_ < directory_.numbers(), "a sweep stays in the table");
   std::size_t left = kWorkAtOnce;
   const std::uint32_t end = std::min(directory_.numbers(), sweep_ + kPlacesAtOnce);
   for (; sweep_ < end && left > 0; ++sweep_) {

@@ -21,6 +21,7 @@ constexpr std::size_t kTours = 2;
 constexpr std::size_t kRetired = 1;
 
 std::vector<std::vector<ShardId>> by_cpt(const std::vector<std::uint16_t>& cpt_of_shard) {
+  PLNET_CHECK(!cpt_of_shard.empty(), "a node has a shard");
   std::vector<std::vector<ShardId>> shards(std::ranges::max(cpt_of_shard) + 1U);
   for (std::size_t shard = 0; shard < cpt_of_shard.size(); ++shard)
     shards[cpt_of_shard[shard]].push_back(static_cast<ShardId>(shard));
@@ -62,6 +63,7 @@ struct Node::PlugNi final : Call {
       std::erase_if(node.plugs_, [this](const auto& plug) { return plug.get() == this; });
       return true;
     }
+    PLNET_CHECK(visited == shard.shard(), "a call visits each shard in turn");
     if (ni.shards[shard.shard()]) node.plug_here(shard, ni, maker);
     ++visited;
     shard.call(*this, static_cast<ShardId>(visited == node.shards() ? 0 : visited));
@@ -89,6 +91,7 @@ struct Node::UnplugNi final : Call {
       return true;
     }
     PLNET_CHECK(tour < 2, "an NI is unplugged in two rounds");
+    PLNET_CHECK(visited == shard.shard(), "a call visits each shard in turn");
     if (tour == 0) {
       shard.close_port(ni);
       shard.fail_waiting(ni);
@@ -120,6 +123,7 @@ struct Node::UnplugNi final : Call {
 struct Node::ResizeBuffers final : Call {
   bool run(Shard& shard) override {
     give(shard.core());
+    PLNET_CHECK(shards > shard.shard(), "a call visits the shards of the node");
     const unsigned next = shard.shard() + 1U;
     if (next < shards) {
       shard.call(*this, static_cast<ShardId>(next));
@@ -143,6 +147,7 @@ struct Node::ResizeBuffers final : Call {
 // Visits every shard.
 struct Node::CountUnsent final : Call {
   bool run(Shard& shard) override {
+    PLNET_CHECK(shards > shard.shard(), "a call visits the shards of the node");
     for (const auto& port : shard.ports())
       bytes += port->lnd().unsent_bytes(since);
     const unsigned next = shard.shard() + 1U;
@@ -171,6 +176,10 @@ Node::Node(const NodeSetup& setup)
   const auto count = static_cast<unsigned>(setup.cpt_of_shard.size());
   PLNET_CHECK(count > 0, "a node has a shard");
   PLNET_CHECK(count <= kShardsMax && setup.doorbells.size() == count, "a doorbell for each shard");
+  PLNET_CHECK(setup.taps.empty() || setup.taps.size() == count, "each shard has its tap");
+  PLNET_CHECK(setup.router_memory.empty() || setup.router_memory.size() == count,
+              "each shard has its router buffers");
+  PLNET_CHECK(setup.arenas != nullptr, "a node has memory");
   for (unsigned i = 0; i < count; ++i) {
     readers_.push_back(qsbr_.register_reader().value());
     qsbr_.online(readers_.back());
@@ -349,6 +358,8 @@ void Node::publish_access(const AccessView* view) {
 
 std::optional<std::uint16_t> Node::cpt_of(const Nid& nid) const {
   const PeerNi* const ni = coordinator_->directory().find(nid);
+  PLNET_CHECK(ni == nullptr || ni->home < setup_.cpt_of_shard.size(),
+              "the home of a peer NI is a shard of this node");
   if (ni != nullptr) return setup_.cpt_of_shard[ni->home];
   return placement_->foresee(nid, coordinator_->local());
 }
@@ -373,6 +384,7 @@ void Node::pass_unturned() {
 }
 
 unsigned Node::coordinate(Instant now) {
+  PLNET_CHECK(shared_.coordinator == 0, "shard 0 hosts the coordinator");
   if (shared_.gateways_changed.load(std::memory_order_relaxed) != 0) {
     coordinator_->gateway_checks().look_again(
         shared_.gateways_changed.exchange(0, std::memory_order_acquire));
@@ -422,6 +434,7 @@ void Node::release_peer_ni(PeerNi& ni) {
 void Node::released(Errand& errand) {
   PeerNi& peer_ni = *errand.peer_ni;
   PLNET_CHECK(peer_ni.leaving.get(), "a released peer NI has left the directory");
+  PLNET_CHECK(errands_.free_count() < errands_.capacity(), "an errand that comes back was lent");
   errands_.give(&errand);
   coordinator_->peer_ni_released(peer_ni);
 }

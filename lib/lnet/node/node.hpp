@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/base/check.hpp"
 #include "lib/base/doorbell.hpp"
 #include "lib/base/qsbr.hpp"
 #include "lib/lnet/control/coordinator.hpp"
@@ -51,7 +52,10 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
 
   [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(shards_.size()); }
   // A turn of a shard's thread: begin_turn(), its devices, poll(), quiescent().
-  [[nodiscard]] Shard& shard(unsigned number) { return *shards_[number]; }
+  [[nodiscard]] Shard& shard(unsigned number) {
+    PLNET_CHECK(number < shards_.size(), "the shard is one of the node");
+    return *shards_[number];
+  }
   [[nodiscard]] const Shard& shard(unsigned number) const { return *shards_[number]; }
   void quiescent(unsigned shard) { qsbr_.quiescent(readers_[shard]); }
   // A sleeping thread holds nothing.

@@ -89,6 +89,9 @@ void Shard::remove_port(const Ni& ni) {
   NiPort* const port = core_.ports[ni.number];
   if (port == nullptr) return;
   PLNET_CHECK(port_idle(ni), "a port goes when nothing names it");
+  PLNET_CHECK(port->closing(), "a port goes after it was closed");
+  PLNET_CHECK(port->tx_credits() == port->tx_credits_max(),
+              "all credits of a port that goes are home");
   core_.ports[ni.number] = nullptr;
   std::erase_if(ports_, [&](const auto& owned) { return owned.get() == port; });
 }
@@ -160,6 +163,7 @@ unsigned Shard::collect_mail() {
   });
   own.splice_back(core_.inbox);
   while (Parcel* const parcel = own.pop_front()) {
+    PLNET_DEBUG_CHECK(parcel->origin < node_.shards, "a parcel is from a shard of this node");
     deliver(*parcel);
     ++work;
   }
@@ -206,6 +210,7 @@ unsigned Shard::end_delays() {
     const Released released = core_.faults.next(core_.now);
     if (released.parcel == nullptr) break;
     ++ended;
+    PLNET_DEBUG_CHECK(!released.parcel->linked(), "a message that a rule held is in no queue");
     if (released.parcel->kind == ParcelKind::kReceive) {
       receiver_.delay_over(static_cast<Receive&>(*released.parcel), released.dropped);
     } else {
@@ -236,6 +241,7 @@ void Shard::run(Call& call) {
 
 void Shard::coordinate(Parcel& parcel) {
   PLNET_CHECK(requests_ != nullptr, "peers are asked for where the coordinator is");
+  PLNET_DEBUG_CHECK(parcel.origin < node_.shards, "a parcel goes home to a shard of this node");
   if (parcel.step == ParcelStep::kDiscover) {
     PLNET_CHECK(parcel.kind == ParcelKind::kMessage, "only messages wait for a discovery");
     auto& message = static_cast<Message&>(parcel);
@@ -278,6 +284,7 @@ bool Shard::idle() const {
 
 void Shard::on_lazy_attach(PortalId portal) {
   const ShardId home = node_.portals->home(portal);
+  PLNET_CHECK(home < node_.shards, "the home of a portal is a shard of this node");
   node_.lazy_attached[home].set.store(true, std::memory_order_release);
   if (home != core_.id) node_.doorbells[home]->ring();
 }

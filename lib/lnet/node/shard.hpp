@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "lib/base/check.hpp"
 #include "lib/base/pollable.hpp"
 #include "lib/lnet/api/data_operations.hpp"
 #include "lib/lnet/move/receiver.hpp"
@@ -63,7 +64,10 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
 
   // Ends the messages that wait here for the NI, by ports on any shard.
   void fail_waiting(const Ni& ni) { sender_.hops.fail_waiting(ni, Errc::kShutdown); }
-  [[nodiscard]] bool uses(const Ni& ni) const { return core_.ni_users[ni.number] != 0; }
+  [[nodiscard]] bool uses(const Ni& ni) const {
+    PLNET_CHECK(ni.number < core_.ni_users.size(), "the number of an NI is dense");
+    return core_.ni_users[ni.number] != 0;
+  }
 
   // From this shard to another, or to itself.
   void call(Call& call, ShardId to) {
@@ -73,6 +77,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
 
   void host(PeerRequests& requests, ReleaseDone& released);
   void wait_over(Parcel& parcel) {
+    PLNET_DEBUG_CHECK(parcel.origin < node_.shards, "a parcel goes home to a shard of this node");
     core_.post(parcel, parcel.origin, ParcelStep::kWaitOver);
     core_.outbox.flush();
   }
