@@ -39,6 +39,7 @@ ContextMail::ContextMail(std::size_t contexts, std::size_t letters_max) {
 }
 
 void ContextMail::set_doorbell(std::uint8_t context, Doorbell* doorbell) {
+  PLNET_CHECK(context < ends_.size(), "a context of the interface");
   for (const auto& end : ends_)
     end->out_[context].doorbell = doorbell;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "lib/base/check.hpp"
 #include "lib/base/doorbell.hpp"
 #include "lib/base/ring.hpp"
 #include "lib/kfilnd/wire.hpp"
@@ -83,7 +84,10 @@ class ContextMail {
   // Sets the doorbell of the shard that has this context, before the first letter. Null: the shard
   // never sleeps.
   void set_doorbell(std::uint8_t context, Doorbell* doorbell);
-  [[nodiscard]] ContextEnd& end(std::uint8_t context) { return *ends_[context]; }
+  [[nodiscard]] ContextEnd& end(std::uint8_t context) {
+    PLNET_CHECK(context < ends_.size(), "a context of the interface");
+    return *ends_[context];
+  }
 
  private:
   std::vector<std::unique_ptr<ContextEnd::Ring>> rings_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/kfilnd/endings.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::kfilnd {
 
 namespace {
@@ -29,6 +31,7 @@ Health health_of_buffer(Errc cause) {
 }  // namespace
 
 void Endings::end_exposed(Transaction& one, Errc cause, Health health) {
+  PLNET_CHECK(one.peer != nullptr && one.initiator, "the initiator exposes a buffer to a peer");
   one.update(std::unexpected(cause), health);
   peers_.on_failure(one, cause, true);
   transactions_.end(one);
@@ -37,11 +40,14 @@ void Endings::end_exposed(Transaction& one, Errc cause, Health health) {
 // --- A message or a request ---
 
 void Endings::sent(Transaction& one, const EventStatus& /*what*/) {
+  PLNET_DEBUG_CHECK(one.peer != nullptr, "a message was sent to a peer");
   peers_.on_heard(*one.peer);
   transactions_.end(one);
 }
 
 void Endings::send_failed(Transaction& one, const EventStatus& what) {
+  PLNET_CHECK(one.initiator || one.kind == Kind::kHelloResponse,
+              "a target sends only the answer to a HELLO");
   const Errc cause = cause_of(what);
   const Health health = cause == Errc::kIo ? Health::kNetworkTimeout : network_or_remote(cause);
   one.update(std::unexpected(cause), health);
@@ -57,6 +63,8 @@ void Endings::send_timed_out(Transaction& one, const EventStatus& what) {
 }
 
 void Endings::request_sent(Transaction& one, const EventStatus& /*what*/) {
+  PLNET_DEBUG_CHECK(one.initiator && one.key != 0,
+                    "a bulk request keeps its key until its buffer is free");
   peers_.on_heard(*one.peer);
   transactions_.enter(one, State::kWaitTagComp);
 }
@@ -89,6 +97,7 @@ void Endings::request_failed_after_transfer(Transaction& one, const EventStatus&
 // --- A buffer that is laid open to the peer ---
 
 void Endings::cancel_buffer(Transaction& one, const EventStatus& /*what*/) {
+  PLNET_CHECK(one.initiator && one.key != 0, "only a bulk request has a buffer to cancel");
   const auto asked = environment_.driver.cancel_tagged(one.tag);
   if (!asked && asked.error() == Errc::kAgain) return transactions_.block(one, Event::kInitBulk);
   if (one.state != State::kFail) transactions_.enter(one, State::kFail);
@@ -110,11 +119,14 @@ void Endings::buffer_failed(Transaction& one, const EventStatus& what) {
 }
 
 void Endings::transferred(Transaction& one, const EventStatus& what) {
+  PLNET_DEBUG_CHECK(one.initiator, "payload arrives in a buffer of the initiator");
   note_transfer(one, what);
   transactions_.end(one);
 }
 
 void Endings::transferred_before_sent(Transaction& one, const EventStatus& what) {
+  PLNET_DEBUG_CHECK((one.outstanding & Transaction::kSendPosted) != 0,
+                    "the request is still under way");
   note_transfer(one, what);
   transactions_.enter(one, State::kWaitSendComp);
 }
@@ -146,6 +158,8 @@ void Endings::transfer_timed_out(Transaction& one, const EventStatus& /*what*/) 
 // No operation of the peer can reach the buffer any more. Later ones find no tag, since the next
 // record of the peer has another session key.
 void Endings::cancelled_after_timeout(Transaction& one, const EventStatus& /*what*/) {
+  PLNET_CHECK(one.initiator && (one.outstanding & Transaction::kTaggedPosted) == 0,
+              "the NIC has given the buffer back");
   if (one.status) environment_.count(Id::kTimeouts);
   end_exposed(one, Errc::kTimedOut, Health::kNetworkTimeout);
 }
@@ -156,6 +170,7 @@ void Endings::cancelled_after_timeout(Transaction& one, const EventStatus& /*wha
 // the NIC is done with it.
 void Endings::quarantine(Transaction& one, const EventStatus& /*what*/) {
   if (one.quarantined || one.transmit == nullptr) return;
+  PLNET_CHECK(one.outstanding != 0, "quarantine is for memory that the NIC may still access");
   one.update(std::unexpected(Errc::kTimedOut), Health::kNetworkTimeout);
   environment_.count(Id::kQuarantined);
   one.quarantined = true;

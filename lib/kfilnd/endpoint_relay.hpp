@@ -10,7 +10,10 @@ namespace plnet::kfilnd {
 
 class EndpointRelay final : public EndpointEvents {
  public:
-  void attach(EndpointEvents& user) { user_ = &user; }
+  void attach(EndpointEvents& user) {
+    PLNET_CHECK(user_ == nullptr, "an endpoint has one user");
+    user_ = &user;
+  }
 
   void on_completions(std::span<const FabricCompletion> burst) override {
     PLNET_CHECK(user_ != nullptr, "an endpoint is polled after attach()");

@@ -19,6 +19,8 @@ Environment::Environment(const KfiLndConfig& the_config, lnet::LndUpcalls& the_c
   PLNET_CHECK(config.nid.is_of(lnet::NetType::kKfi) && !config.nid.is_large(), "a NID of kfi");
   PLNET_CHECK(config.arenas != nullptr, "payload lies in arenas");
   PLNET_CHECK(timeout > Duration{}, "the LND timeout is positive");
+  PLNET_CHECK(config.peers_max > 0 && config.receives_max > 0,
+              "room for a peer and a received message at least");
   PLNET_CHECK((config.mail == nullptr) == (config.homes == nullptr), "both or neither");
   PLNET_CHECK(config.mail == nullptr || config.mail->context() == driver.limits().receive_context,
               "the letters of our own context");

@@ -15,9 +15,9 @@ Hello Hellos::own_hello(const Peer& peer, std::uint16_t version) const {
 }
 
 // A peer has one HELLO under way. If as many are under way as may be, perhaps all to absent nodes,
-// the peer waits, and counts as greeted.
-bool Hellos::greet(Peer& peer) {
-  PLNET_CHECK(!peer.waits_for_greeting(), "a peer waits for one HELLO at a time");
+// the peer waits for its turn, and the HELLO counts as under way.
+bool Hellos::send_hello(Peer& peer) {
+  PLNET_CHECK(!peer.waits_for_hello_turn(), "a peer waits for one HELLO at a time");
   peer.hello = nullptr;
   if (environment_.shutting_down) {
     peers_.end_hello(peer);
@@ -27,28 +27,29 @@ bool Hellos::greet(Peer& peer) {
   peer.hello_state = HelloState::kInit;
   environment_.count(Id::kHellosPutOff);
   // A peer that did not answer last time delays no other one.
-  (peer.greeted_in_vain ? later_ : next_).push_back(peer);
+  (peer.hello_failed ? later_ : next_).push_back(peer);
   return true;
 }
 
-unsigned Hellos::greet_waiting() {
+unsigned Hellos::send_waiting_hellos() {
   unsigned work = 0;
-  for (; work < kGreetedAtOnce && can_greet(); ++work) {
+  for (; work < kHellosAtOnce && can_send_hello(); ++work) {
     Peer* next = next_.pop_front();
     if (next == nullptr) next = later_.pop_front();
-    PLNET_CHECK(next != nullptr, "can_greet() has found a peer");
+    PLNET_CHECK(next != nullptr, "can_send_hello() has found a peer");
     (void)begin(*next);
   }
   return work;
 }
 
-void Hellos::greet_first(Peer& peer) {
-  if (!peer.waits_for_greeting()) return;
-  peer.stop_waiting_for_greeting();
+void Hellos::send_hello_first(Peer& peer) {
+  if (!peer.waits_for_hello_turn()) return;
+  peer.leave_hello_queue();
   next_.push_front(peer);
 }
 
 bool Hellos::begin(Peer& peer) {
+  PLNET_DEBUG_CHECK(!peer.removed, "a removed peer gets no HELLO");
   Transaction* const one = transactions_.begin(Quota::kHellos);
   PLNET_CHECK(one != nullptr, "the caller has looked for room");
   peer.hello = one;
@@ -65,7 +66,7 @@ bool Hellos::begin(Peer& peer) {
 void Hellos::on_failed(Peer& peer, const Transaction* which) {
   if (which != peer.hello || peer.hello_state == HelloState::kNone) return;
   environment_.count(Id::kHellosFailed);
-  peer.greeted_in_vain = true;
+  peer.hello_failed = true;
   peers_.end_hello(peer);
 }
 
@@ -93,6 +94,7 @@ void Hellos::send(Transaction& one, const EventStatus& /*what*/) {
 }
 
 void Hellos::receive(Transaction& one, const EventStatus& what) {
+  PLNET_CHECK(one.message.is_hello() && one.peer != nullptr, "a HELLO of a known peer");
   if (one.kind == Kind::kHelloResponse) return receive_response(one);
   Peer& peer = *one.peer;
   const Hello& hello = one.message.hello;
@@ -104,11 +106,11 @@ void Hellos::receive(Transaction& one, const EventStatus& what) {
   peer.remote_session_key = hello.session_key;
   peer.version = std::min(kVersionMax, hello.version);
   if (peer.state == PeerState::kNew) {
-    if (peer.needs_hello(environment_.now, environment_.timeout, false)) (void)greet(peer);
+    if (peer.needs_hello(environment_.now, environment_.timeout, false)) (void)send_hello(peer);
     peer.state = PeerState::kWaitResponse;
     peers_.wake(peer);
   }
-  greet_first(peer);
+  send_hello_first(peer);
   if (other && !restarted) environment_.count(Id::kPeerForgot);
   if (restarted) {
     // Messages under way to the previous life of the peer may never have arrived.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HELLOs: each peer is greeted before the first message to it and after a failure. They are bounded
+// HELLOs: each peer gets one before the first message to it and after a failure. They are bounded
 // in number; further peers wait for their turn. lustre-release lnet/klnds/kfilnd/kfilnd_peer.c,
 // kfilnd_tn.c: kfilnd_send_hello_request(), kfilnd_peer_process_hello().
 #pragma once
@@ -19,12 +19,12 @@ class Hellos {
 
   // Sends a HELLO, or puts the peer into the list of those that wait for one. False: it could not
   // be sent.
-  [[nodiscard]] bool greet(Peer& peer);
+  [[nodiscard]] bool send_hello(Peer& peer);
   // A waiting peer has just sent something, so it will answer: it goes first.
-  void greet_first(Peer& peer);
-  unsigned greet_waiting();
+  void send_hello_first(Peer& peer);
+  unsigned send_waiting_hellos();
   // A peer waits, and there is room.
-  [[nodiscard]] bool can_greet() const {
+  [[nodiscard]] bool can_send_hello() const {
     const bool any = !next_.empty() || !later_.empty();
     return any && transactions_.has_room(Quota::kHellos) && !environment_.shutting_down &&
            !environment_.has_moved();
@@ -42,7 +42,7 @@ class Hellos {
   using Event = TransactionEvent;
   using Id = KfiLndCounters::Id;
 
-  static constexpr unsigned kGreetedAtOnce = 32;
+  static constexpr unsigned kHellosAtOnce = 32;
 
   [[nodiscard]] bool begin(Peer& peer);
   void receive_response(Transaction& one);
@@ -52,9 +52,9 @@ class Hellos {
   Transactions& transactions_;
   Peers& peers_;
   Machine& machine_;
-  // Peers that wait to be greeted: those likely to answer, and those whose last HELLO failed.
-  IntrusiveList<Peer, ForGreeting> next_;
-  IntrusiveList<Peer, ForGreeting> later_;
+  // Peers that wait for their HELLO: those likely to answer, and those whose last HELLO failed.
+  IntrusiveList<Peer, ForHello> next_;
+  IntrusiveList<Peer, ForHello> later_;
 };
 
 }  // namespace plnet::kfilnd

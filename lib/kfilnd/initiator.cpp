@@ -81,15 +81,17 @@ void Initiator::start(Transaction& one) {
   const auto peer = peers_.of_link(*transmit.next_hop);
   if (!peer) return transactions_.fail(one, peer.error(), Health::kLocalError);
   transactions_.set_peer(one, **peer);
-  const bool greeted =
-      !(*peer)->needs_hello(now, environment_.timeout, true) || hellos_.greet(**peer);
-  if (!greeted && (*peer)->state == PeerState::kNew)
+  const bool hello_under_way =
+      !(*peer)->needs_hello(now, environment_.timeout, true) || hellos_.send_hello(**peer);
+  if (!hello_under_way && (*peer)->state == PeerState::kNew)
     return transactions_.fail(one, Errc::kIo, Health::kLocalError);
   environment_.count(counter_of(one.kind));
   machine_.run(one, one.again);
 }
 
 bool Initiator::may_begin(Transaction& one) {
+  PLNET_DEBUG_CHECK(one.peer != nullptr && one.transmit != nullptr,
+                    "start() has found the peer of the message");
   const Peer& peer = *one.peer;
   const Instant now = environment_.now;
   Errc cause = Errc::kTimedOut;
@@ -142,6 +144,7 @@ void Initiator::begin_immediate(Transaction& one, const EventStatus& /*what*/) {
 void Initiator::begin_bulk(Transaction& one, const EventStatus& what) {
   if (!may_begin(one)) return;
   PLNET_CHECK(one.key != 0, "a bulk request has a key");
+  PLNET_DEBUG_CHECK((one.outstanding & Transaction::kTaggedPosted) == 0, "a buffer is posted once");
   const bool put = one.kind == Kind::kBulkPut;
   one.tag = tag_of(one.peer->local_session_key, one.key);
   const auto posted = environment_.driver.post_tagged(
@@ -155,6 +158,8 @@ void Initiator::begin_bulk(Transaction& one, const EventStatus& what) {
 }
 
 void Initiator::send_request(Transaction& one, const EventStatus& what) {
+  PLNET_DEBUG_CHECK(one.key != 0 && (one.outstanding & Transaction::kSendPosted) == 0,
+                    "a request names its buffer, and is sent once");
   Result<void> posted;
   Health health = Health::kLocalError;
   if (one.abandoned) {

@@ -32,6 +32,7 @@ class KeyAllocator {
     if (free_ == 0) return 0;
     --free_;
     const std::uint16_t key = keys_[head_];
+    PLNET_DEBUG_CHECK(key >= kKeyMin && key <= kKeyMax, "only keys of the range were given");
     head_ = next(head_);
     return key;
   }
@@ -44,6 +45,7 @@ class KeyAllocator {
   [[nodiscard]] std::uint32_t free_count() const { return free_; }
 
   static constexpr std::uint32_t kKeys = kKeyMax - kKeyMin + 1;
+  static_assert(kKeyMin > 0, "take() answers 0 if no key is left");
 
  private:
   static std::uint32_t next(std::uint32_t at) { return at + 1 == kKeys ? 0 : at + 1; }

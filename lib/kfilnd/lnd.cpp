@@ -61,6 +61,7 @@ std::size_t KfiLnd::send(std::span<lnet::Transmit* const> burst) {
 }
 
 void KfiLnd::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision of the core is complete");
   receives_.resume(rx, decision);
 }
 
@@ -98,7 +99,7 @@ bool KfiLnd::has_work() const {
   if (transactions_.has_turn() || peers_.has_heard() || releases_.due()) return true;
   if (environment_.shutting_down && !driver_down_) return true;
   if (receives_.has_backlog() && transactions_.has_room(Quota::kReceives)) return true;
-  return has_mail() || hellos_.can_greet();
+  return has_mail() || hellos_.can_send_hello();
 }
 
 Instant KfiLnd::next_deadline() const {
@@ -140,7 +141,7 @@ unsigned KfiLnd::flush(Instant now) {
   work += machine_.run_turn();
   work += senders_.read_mail();
   work += receives_.run_backlog();
-  work += hellos_.greet_waiting();
+  work += hellos_.send_waiting_hellos();
   if (releases_.due()) releases_.serve();
   if (environment_.shutting_down && !driver_down_) shut_driver_down();
   environment_.report();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/kfilnd/machine.hpp"
 
+#include "lib/base/check.hpp"
 #include "lib/kfilnd/endings.hpp"
 #include "lib/kfilnd/hellos.hpp"
 #include "lib/kfilnd/initiator.hpp"
@@ -22,6 +23,7 @@ Result<void> status_of_answer(std::uint64_t data) {
 
 void Machine::set_parts(Initiator& initiator, Receives& receives, Hellos& hellos,
                         Endings& endings) {
+  PLNET_CHECK(initiator_ == nullptr, "the parts are set once");
   initiator_ = &initiator;
   receives_ = &receives;
   hellos_ = &hellos;
@@ -130,6 +132,8 @@ unsigned Machine::run_blocked() {
 }
 
 void Machine::run_again(Transaction& one) {
+  PLNET_DEBUG_CHECK(one.state != TransactionState::kInvalid,
+                    "a transaction that has ended is in no list");
   if (one.state == State::kIdle) transactions_.stop_timer(one);
   if (one.transmit != nullptr && one.peer == nullptr) return initiator_->start(one);
   run(one, one.again);

@@ -35,6 +35,8 @@ bool MessageStore::copy_out(Transaction& one) {
   one.copy_slot = free_copies_.back();
   free_copies_.pop_back();
   PLNET_CHECK(one.payload.size() <= kInlineBytesMax, "longer messages are refused");
+  PLNET_DEBUG_CHECK(one.copy_slot > 0 && one.copy_slot <= environment_.config.copies_max,
+                    "slots are counted from 1");
   std::byte* const place = copies_.data() + std::size_t{one.copy_slot - 1} * kInlineBytesMax;
   std::memcpy(place, one.payload.data(), one.payload.size());
   one.payload = {place, one.payload.size()};
@@ -44,6 +46,8 @@ bool MessageStore::copy_out(Transaction& one) {
 }
 
 void MessageStore::free_copy(Transaction& one) {
+  PLNET_CHECK(one.copy_slot > 0 && one.copy_slot <= environment_.config.copies_max,
+              "slots are counted from 1");
   PLNET_CHECK(free_copies_.size() < environment_.config.copies_max, "a copy is given back once");
   free_copies_.push_back(one.copy_slot);
 }

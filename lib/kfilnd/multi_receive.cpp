@@ -10,6 +10,7 @@ MultiReceive::MultiReceive(EndpointDriver& driver, const ArenaTable& arenas, con
                            std::size_t count)
     : driver_(driver), arenas_(arenas), count_(count) {
   PLNET_CHECK(count >= 2 && count <= kBuffersMax, "one buffer is posted while another is read");
+  PLNET_CHECK(memory.length / count <= UINT32_MAX, "the length of a buffer has 32 bits");
   const auto each = static_cast<std::uint32_t>(memory.length / count);
   PLNET_CHECK(each >= kMessageBytesMax, "a buffer takes a message at least");
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -37,6 +38,8 @@ unsigned MultiReceive::post_missing() {
     Buffer& buffer = buffers_[i];
     if (!buffer.posted && buffer.holders == 0) post(buffer);
   }
+  PLNET_CHECK(posted_ + missing_ <= count_,
+              "a buffer is with the NIC, or missing, or held by messages");
   return posted_ - before;
 }
 
@@ -49,6 +52,7 @@ std::span<const std::byte> MultiReceive::message(std::uint32_t index, std::uint3
 }
 
 void MultiReceive::let_go(std::uint32_t index) {
+  PLNET_CHECK(index < count_, "knows() has looked at the cookie");
   Buffer& buffer = buffers_[index];
   PLNET_CHECK(buffer.holders > 0, "a message lets go of its buffer once");
   if (--buffer.holders > 0 || buffer.posted) return;
@@ -57,6 +61,7 @@ void MultiReceive::let_go(std::uint32_t index) {
 }
 
 void MultiReceive::unlinked(std::uint32_t index) {
+  PLNET_CHECK(index < count_ && posted_ > 0, "the NIC returns a buffer that it has");
   Buffer& buffer = buffers_[index];
   PLNET_CHECK(buffer.posted, "the NIC returns a buffer that it has");
   buffer.posted = false;

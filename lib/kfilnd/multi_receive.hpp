@@ -8,6 +8,7 @@
 #include <span>
 
 #include "lib/base/arena.hpp"
+#include "lib/base/check.hpp"
 #include "lib/kfilnd/fabric_endpoint.hpp"
 
 namespace plnet::kfilnd {
@@ -32,7 +33,10 @@ class MultiReceive {
   [[nodiscard]] std::span<const std::byte> message(std::uint32_t index, std::uint32_t offset,
                                                    std::uint32_t length) const;
   // A message in the buffer is in use, or no longer.
-  void hold(std::uint32_t index) { ++buffers_[index].holders; }
+  void hold(std::uint32_t index) {
+    PLNET_DEBUG_CHECK(index < count_, "a message lies in a buffer of ours");
+    ++buffers_[index].holders;
+  }
   void let_go(std::uint32_t index);
   // The NIC has returned the buffer.
   void unlinked(std::uint32_t index);

@@ -46,6 +46,7 @@ void NodeHomes::ask(const lnet::Nid& peer) {
 }
 
 bool NodeHomes::Question::run(lnet::Shard& shard) {
+  PLNET_CHECK(under_way, "a question runs only while it is asked");
   if (answered) {
     homes.note_answer();
     return true;
@@ -70,6 +71,7 @@ Result<void> NodeHomes::make_peer(const lnet::Nid& peer) {
 // Too many strangers in this second, or no room now, is no final refusal: the question is asked
 // again.
 void NodeHomes::note_answer() {
+  PLNET_CHECK(question_.under_way && question_.answered, "each question has one answer");
   question_.under_way = false;
   if (question_.answer) return;
   const Errc cause = question_.answer.error();

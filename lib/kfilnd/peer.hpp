@@ -18,7 +18,7 @@ namespace plnet::kfilnd {
 enum class PeerState : std::uint8_t {
   kNew = 1,
   kUpToDate = 2,
-  kStale = 3,  // a transaction has failed: still sent to, and greeted again
+  kStale = 3,  // a transaction has failed: still sent to, after a new HELLO
   kDown = 4,   // absent, says the fabric
   kWaitResponse = 5,
 };
@@ -31,9 +31,9 @@ enum class HelloState : std::uint8_t {
 };
 
 struct ForStamp;
-struct ForGreeting;
+struct ForHello;
 
-struct Peer : ListNode<ForStamp>, ListNode<ForGreeting> {
+struct Peer : ListNode<ForStamp>, ListNode<ForHello> {
   lnet::Nid nid;
   std::uint64_t nid64 = 0;
   PeerAddress address = kNoAddress;
@@ -43,7 +43,7 @@ struct Peer : ListNode<ForStamp>, ListNode<ForGreeting> {
   PeerState state = PeerState::kNew;
   HelloState hello_state = HelloState::kNone;
   const Transaction* hello = nullptr;  // the last HELLO that was sent; only compared
-  bool greeted_in_vain = false;        // nothing was heard of it since a HELLO failed
+  bool hello_failed = false;           // nothing was heard of it since a HELLO failed
   bool removed = false;                // from the cache; its transactions still end
   bool guest = false;                  // its home is another receive context of the interface
   std::uint8_t rx_base = 0;
@@ -61,9 +61,9 @@ struct Peer : ListNode<ForStamp>, ListNode<ForGreeting> {
     return state == PeerState::kUpToDate || state == PeerState::kStale;
   }
   // Its HELLO waits until fewer are under way.
-  [[nodiscard]] bool waits_for_greeting() const { return ListNode<ForGreeting>::linked(); }
-  void stop_waiting_for_greeting() {
-    if (waits_for_greeting()) ListNode<ForGreeting>::unlink();
+  [[nodiscard]] bool waits_for_hello_turn() const { return ListNode<ForHello>::linked(); }
+  void leave_hello_queue() {
+    if (waits_for_hello_turn()) ListNode<ForHello>::unlink();
   }
   // A HELLO has to be sent first. `proactive`: also after a long silence, which only messages that
   // we send ask for.
@@ -93,6 +93,6 @@ enum class PeerFate : std::uint8_t {
                                           Duration timeout);
 
 inline constexpr int kPurgeTimeouts = 5;      // of silence, before a failing peer is forgotten
-inline constexpr int kProactiveTimeouts = 2;  // of silence, before it is greeted again
+inline constexpr int kProactiveTimeouts = 2;  // of silence until the next HELLO
 
 }  // namespace plnet::kfilnd

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "lib/base/check.hpp"
 #include "lib/base/hash.hpp"
 #include "lib/lnet/names/nid64.hpp"
 
@@ -25,6 +26,7 @@ PeerCache::PeerCache(std::size_t peers_max, std::uint32_t first_session_key, End
       buckets_(std::make_unique<Peer*[]>(mask_ + 1)),
       next_key_(first_session_key) {
   PLNET_CHECK(peers_max <= kPeersMax, "each peer has a key of its own in its tags");
+  PLNET_CHECK(peers_max > 0, "room for a peer at least");
 }
 
 Peer*& PeerCache::bucket(std::uint64_t nid64) const {
@@ -76,10 +78,11 @@ Result<Peer*> PeerCache::create(const lnet::Nid& nid, Instant now, Duration time
   if (!address) return std::unexpected(address.error());
   Peer* const peer = peers_.take();
   PLNET_CHECK(peer != nullptr && !peer->ListNode<ForStamp>::linked() &&
-                  !peer->waits_for_greeting() && peer->throttled.empty(),
+                  !peer->waits_for_hello_turn() && peer->throttled.empty(),
               "a free peer is idle");
   const std::uint64_t nid64 = lnet::to_nid64(nid).value;
   PLNET_CHECK(find(nid64) == nullptr, "one peer for each NID");
+  PLNET_CHECK(peer->users == 0 && peer->parked == 0, "a free peer has no transactions");
   peer->nid = nid;
   peer->nid64 = nid64;
   peer->address = *address;
@@ -87,7 +90,7 @@ Result<Peer*> PeerCache::create(const lnet::Nid& nid, Instant now, Duration time
   peer->state = PeerState::kNew;
   peer->hello_state = HelloState::kNone;
   peer->hello = nullptr;
-  peer->greeted_in_vain = peer->removed = peer->guest = false;
+  peer->hello_failed = peer->removed = peer->guest = false;
   peer->rx_base = 0;
   peer->version = 0;
   peer->local_session_key = next_session_key(now);
@@ -105,7 +108,7 @@ Result<Peer*> PeerCache::create(const lnet::Nid& nid, Instant now, Duration time
 void PeerCache::remove(Peer& peer) {
   PLNET_CHECK(!peer.removed, "a peer is removed once");
   peer.removed = true;
-  peer.stop_waiting_for_greeting();
+  peer.leave_hello_queue();
   Peer** at = &bucket(peer.nid64);
   while (*at != &peer) {
     PLNET_CHECK(*at != nullptr, "a peer is in the table until it is removed");
@@ -123,6 +126,8 @@ void PeerCache::release(Peer& peer) {
 }
 
 void PeerCache::dispose(Peer& peer) {
+  PLNET_CHECK(peer.removed && peer.users == 0, "the last user of a removed peer has left");
+  PLNET_CHECK(!peer.waits_for_hello_turn(), "a removed peer waits for no HELLO");
   PLNET_CHECK(peer.link == nullptr, "a peer is unbound before it is removed");
   PLNET_CHECK(peer.throttled.empty() && peer.parked == 0,
               "a transaction that waits for a peer uses it");
@@ -133,6 +138,8 @@ void PeerCache::dispose(Peer& peer) {
 }
 
 void PeerCache::retire_key(const Peer& peer, Instant until) {
+  PLNET_CHECK(keys_in_use_[low_half(peer.local_session_key)],
+              "the key of a peer in the table is in use");
   retired_[next_retired_] = {low_half(peer.local_session_key), until};
   next_retired_ = (next_retired_ + 1) % kRetiredMax;
 }

@@ -44,7 +44,7 @@ void Peers::bind(Peer& peer, lnet::PeerLink* link) {
 
 void Peers::on_heard(Peer& peer) {
   peer.last_alive = environment_.now;
-  peer.greeted_in_vain = false;
+  peer.hello_failed = false;
   if (!peer.ListNode<ForStamp>::linked()) heard_.push_back(peer);
 }
 
@@ -58,12 +58,13 @@ void Peers::wake_all() {
 }
 
 void Peers::end_hello(Peer& peer) {
-  peer.stop_waiting_for_greeting();
+  peer.leave_hello_queue();
   peer.hello_state = HelloState::kNone;
   wake(peer);
 }
 
 void Peers::make_guest(Peer& peer) {
+  PLNET_CHECK(!peer.removed, "a removed peer has no home");
   peer.guest = true;
   peer.state = PeerState::kUpToDate;
   peer.hello_at = environment_.now - 2 * environment_.timeout;
@@ -83,6 +84,8 @@ void Peers::make_resident(Peer& peer) {
 void Peers::on_failure(Transaction& one, Errc cause, bool tag_exposed) {
   PLNET_CHECK(one.peer != nullptr, "the transaction has a peer");
   Peer& peer = *one.peer;
+  PLNET_CHECK(peer.link == nullptr || peer.link->lnd_peer == &peer,
+              "peer and link name each other");
   if (peer.removed) return;
   if (tag_exposed)
     cache_.retire_key(peer, environment_.now + kRetiredTimeouts * environment_.timeout);
@@ -97,7 +100,7 @@ void Peers::on_failure(Transaction& one, Errc cause, bool tag_exposed) {
   const lnet::Nid nid = peer.nid;
   const PeerFate fate =
       transaction_failed(peer, cause, tag_exposed, environment_.now, environment_.timeout);
-  const bool unreachable = !peer.is_usable() || peer.greeted_in_vain;
+  const bool unreachable = !peer.is_usable() || peer.hello_failed;
   if (fate == PeerFate::kLost) {
     wake(peer);
     environment_.core.on_peer(nid, lnet::PeerNotice::kLost, environment_.now);

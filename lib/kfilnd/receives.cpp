@@ -136,8 +136,8 @@ bool Receives::wait_for_hello(Transaction& one) {
   if (peer.state != PeerState::kNew) return false;
   const bool needs_hello = peer.needs_hello(environment_.now, environment_.timeout, false);
   const bool failed = one.early && (peer.removed || needs_hello);
-  if (!failed && needs_hello) (void)hellos_.greet(peer);
-  hellos_.greet_first(peer);
+  if (!failed && needs_hello) (void)hellos_.send_hello(peer);
+  hellos_.send_hello_first(peer);
   if (one.message.is_bulk() && one.message.version == 1) {
     environment_.count(Id::kEarlyV1);  // its tag depends on the HELLO that has not come
     transactions_.fail(one, Errc::kProtocol, Health::kLocalDropped);
@@ -174,21 +174,25 @@ void Receives::offer(Transaction& one, const EventStatus& what) {
       return transactions_.fail(one, Errc::kProtocol, Health::kLocalDropped);
     }
   }
-  if (peer.needs_hello(environment_.now, environment_.timeout, false)) (void)hellos_.greet(peer);
+  if (peer.needs_hello(environment_.now, environment_.timeout, false))
+    (void)hellos_.send_hello(peer);
   peers_.on_heard(peer);
   // The key of a later HELLO is not the one that the message means.
   if (one.message.version == 1) one.message.session_key = peer.remote_session_key;
   transactions_.enter(one, State::kImmRecv);
+  PLNET_DEBUG_CHECK(!one.offered, "a message is offered to the core once");
   one.offered = true;
   one.decision = environment_.core.on_header({.header = one.message.header,
                                               .from = peer.nid,
                                               .link = peer.link,
                                               .rx = transactions_.handle_of(one),
                                               .reply_by_lnd = one.kind == Kind::kBulkGet});
+  PLNET_DEBUG_CHECK(is_sound(one.decision), "a decision of the core is complete");
   act_on_decision(one, what);
 }
 
 void Receives::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision of the core is complete");
   PLNET_CHECK(decision.verdict != RxVerdict::kPark, "a message is parked once");
   Transaction* const one = transactions_.find_parked(rx);
   if (one == nullptr) return environment_.count(Id::kStaleResumes);
@@ -244,6 +248,7 @@ void Receives::receive_immediate(Transaction& one) {
 
 // kfilnd promises no order of messages, so only this one waits.
 void Receives::park(Transaction& one) {
+  PLNET_DEBUG_CHECK(!one.parked, "a message is parked once");
   if (!lnet::may_park(one.peer->parked, transactions_.room(Quota::kReceives)))
     return refuse_to_park(one);
   ++one.peer->parked;
@@ -301,11 +306,13 @@ void Receives::answer_without_payload(Transaction& one, const EventStatus& /*wha
 }
 
 void Receives::remote_done(Transaction& one, const EventStatus& /*what*/) {
+  PLNET_DEBUG_CHECK(!one.initiator, "only the target moves payload by remote operations");
   peers_.on_heard(*one.peer);
   transactions_.end(one);
 }
 
 void Receives::remote_failed(Transaction& one, const EventStatus& what) {
+  PLNET_CHECK(!one.initiator, "only the target moves payload by remote operations");
   const Errc cause = what.status ? Errc::kIo : what.status.error();
   one.update(std::unexpected(cause),
              cause == Errc::kTimedOut ? Health::kNetworkTimeout : Health::kRemoteError);

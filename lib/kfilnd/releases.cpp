@@ -33,6 +33,7 @@ void Releases::abandon_all(const lnet::PeerLink* link) {
 void Releases::abandon(Transaction& one) {
   if (one.parked) {
     one.parked = false;
+    PLNET_CHECK(one.peer != nullptr && one.peer->parked > 0, "a parked message is counted");
     --one.peer->parked;
     one.update(std::unexpected(Errc::kShutdown), Health::kLocalAborted);
     environment_.core.on_parked_gone(transactions_.handle_of(one), Errc::kShutdown);

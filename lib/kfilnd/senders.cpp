@@ -74,7 +74,7 @@ bool Senders::admits(const lnet::Nid& nid) {
 }
 
 // Nothing connects us with the peer, or with this life of it, and no HELLO of ours is under way: a
-// peer that we greet has to greet us before it can answer.
+// peer that we send a HELLO has to send us one before it can answer.
 bool Senders::introduces_itself(const Peer& peer, const Message& message) {
   if (peer.hello_state != HelloState::kNone) return false;
   if (peer.state == PeerState::kNew || peer.state == PeerState::kDown) return true;
@@ -122,7 +122,7 @@ bool Senders::on_letter(const Letter& letter) {
   peer = *admitted;
   if (peer->guest) Peers::make_resident(*peer);
   if (letter.matter == Letter::Matter::kMisdirected) {
-    if (peer->hello_state == HelloState::kNone) (void)hellos_.greet(*peer);
+    if (peer->hello_state == HelloState::kNone) (void)hellos_.send_hello(*peer);
     return true;
   }
   Transaction* const one = transactions_.begin(Quota::kReceives);

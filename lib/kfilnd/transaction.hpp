@@ -41,6 +41,8 @@ enum class TransactionState : std::uint8_t {
 #undef PLNET_X
 };
 inline constexpr std::size_t kTransactionStates = 13;
+static_assert(static_cast<std::size_t>(TransactionState::kWaitTagRmaComp) + 1 ==
+              kTransactionStates);
 [[nodiscard]] std::string_view name_of(TransactionState state);
 
 #define PLNET_KFILND_EVENTS(X) \
@@ -67,6 +69,7 @@ enum class TransactionEvent : std::uint8_t {
 #undef PLNET_X
 };
 inline constexpr std::size_t kTransactionEvents = 16;
+static_assert(static_cast<std::size_t>(TransactionEvent::kTagTxFail) + 1 == kTransactionEvents);
 
 // The status of the operation that an event reports.
 struct EventStatus {
@@ -77,6 +80,7 @@ struct EventStatus {
 // The limit that a transaction counts against: messages of the core, messages of peers, HELLOs.
 enum class Quota : std::uint8_t { kTransmits, kReceives, kHellos };
 inline constexpr std::size_t kQuotas = 3;
+static_assert(static_cast<std::size_t>(Quota::kHellos) + 1 == kQuotas);
 
 struct ForTurn;  // the list in which it waits: for the next turn, for room, for a handshake
 

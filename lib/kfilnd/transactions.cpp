@@ -28,7 +28,11 @@ Transactions::Transactions(Environment& environment, PeerCache& peers, MessageSt
       store_(store),
       limits_(limits_of(environment)),
       pool_(limits_[0] + limits_[1] + limits_[2]),
-      timers_(environment.config.start, kTick) {}
+      timers_(environment.config.start, kTick) {
+  PLNET_CHECK(pool_.capacity() <= UINT32_MAX, "the index of a transaction fits into a cookie");
+  for (const std::size_t limit : limits_)
+    PLNET_CHECK(limit > 0, "room for a transaction of each kind");
+}
 
 void Transactions::set_machine(Machine& machine) {
   for (std::uint32_t i = 0; i < pool_.capacity(); ++i)
@@ -65,8 +69,11 @@ Transaction* Transactions::begin(Quota quota) {
 }
 
 void Transactions::give_back(Transaction& one) {
+  PLNET_DEBUG_CHECK(one.state != State::kInvalid && one.outstanding == 0,
+                    "a transaction ends once, when the NIC has nothing of it");
   PLNET_DEBUG_CHECK(used_[place(one.quota)] > 0, "a transaction ends once");
   --used_[place(one.quota)];
+  PLNET_DEBUG_CHECK(!one.early || early_ > 0, "an early message is counted");
   if (one.early) --early_;
   one.state = State::kInvalid;
   ++one.generation;
@@ -76,6 +83,7 @@ void Transactions::give_back(Transaction& one) {
 
 void Transactions::set_peer(Transaction& one, Peer& peer) {
   PLNET_CHECK(one.peer == nullptr, "a transaction has one peer");
+  PLNET_DEBUG_CHECK(!peer.removed, "a transaction begins with a peer of the table");
   one.peer = &peer;
   peers_.use(peer);
 }
@@ -140,6 +148,7 @@ Instant Transactions::next_deadline() const {
 
 void Transactions::enter(Transaction& one, State state) {
   PLNET_DEBUG_CHECK(one.state != State::kInvalid, "a free transaction has no states");
+  PLNET_DEBUG_CHECK(one.state != state, "a transition leads to another state");
   side_of(one).add_state(one.bytes, one.state, environment_.now - one.entered);
   one.entered = environment_.now;
   one.state = state;
@@ -148,6 +157,7 @@ void Transactions::enter(Transaction& one, State state) {
 Result<void> Transactions::post_message(Transaction& one, const Message& message,
                                         const lnet::Payload& payload) {
   PLNET_CHECK(one.peer != nullptr, "a message goes to a peer");
+  PLNET_DEBUG_CHECK(message.is_hello() || message.version != 0, "a request states its version");
   const ArenaTable& arenas = *environment_.config.arenas;
   Head head;
   const std::size_t length = encode(message, payload.length, head);
@@ -178,6 +188,7 @@ void Transactions::fail(Transaction& one, Errc cause, Health health) {
 }
 
 void Transactions::tell_core(Transaction& one) {
+  PLNET_CHECK(one.transmit != nullptr, "only messages of the core are reported to it");
   const bool placed = one.reply_placed && one.status.has_value();
   environment_.complete({.transmit = one.transmit,
                          .status = one.status,

@@ -100,6 +100,8 @@ enum class TransactionAction : std::uint8_t {
 #undef PLNET_X
 };
 inline constexpr std::size_t kTransactionActions = 30;
+static_assert(static_cast<std::size_t>(TransactionAction::kSendFailedAfterFailure) + 1 ==
+              kTransactionActions);
 
 using TransitionTable =
     std::array<std::array<TransactionAction, kTransactionEvents>, kTransactionStates>;
@@ -112,6 +114,17 @@ inline constexpr TransitionTable kTransitions = [] {
 #undef PLNET_X
   return table;
 }();
+// The initiator waits in these states: each has its time limit.
+static_assert([] {
+  using enum TransactionState;
+  for (const TransactionState at :
+       {kImmSend, kWaitComp, kWaitSendComp, kWaitTagComp, kWaitTimeoutTagComp, kFail}) {
+    if (kTransitions[static_cast<std::size_t>(at)][static_cast<std::size_t>(
+            TransactionEvent::kTimeout)] == TransactionAction::kNone)
+      return false;
+  }
+  return true;
+}());
 
 [[nodiscard]] constexpr TransactionAction action_for(TransactionState state,
                                                      TransactionEvent event) {
