@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::o2iblnd {
 
 namespace {
@@ -32,6 +34,8 @@ Connections::Connections(Environment& environment)
       receives_(std::make_unique<Rx[]>(receives_max(environment.config))),
       pool_(environment.config.connections_max) {
   owners_.reserve(environment.config.connections_max);
+  PLNET_CHECK(receives_max(environment.config) <= UINT32_MAX,
+              "the index of a receive fits into a cookie");
   for (std::uint32_t i = 0; i < receives_max(environment.config); ++i)
     receives_[i].connection = &pool_.at(i / receives_each_);
 }
@@ -42,11 +46,14 @@ Connection* Connections::take(Peer& peer, QueuePairId id, bool active, const Off
   begin(*one, peer, active, offer);
   one->id = id;
   if (id.index >= owners_.size()) owners_.resize(id.index + 1, kNoOwner);
+  PLNET_CHECK(owners_[id.index] == kNoOwner, "a queue pair has one connection");
   owners_[id.index] = pool_.index_of(one);
   return one;
 }
 
 Connection* Connections::take(Peer& peer, Lane& lane, bool active) {
+  PLNET_CHECK(environment_.config.lanes != nullptr,
+              "lanes exist where several shards serve the interface");
   Connection* const one = pool_.take();
   if (one == nullptr) return nullptr;
   begin(*one, peer, active, lane.offer);
@@ -60,6 +67,9 @@ Connection* Connections::take(Peer& peer, Lane& lane, bool active) {
 void Connections::begin(Connection& one, Peer& peer, bool active, const Offer& offer) {
   PLNET_CHECK(one.peer == nullptr && one.posted.empty() && !one.has_queued(),
               "a free connection is idle");
+  PLNET_CHECK(
+      one.inbound.empty() && one.early.empty() && one.arrived.empty() && one.unposted.empty(),
+      "a free connection holds no messages");
   one.state = active ? Connection::State::kConnecting : Connection::State::kAccepting;
   one.active = active;
   one.established = one.disconnected = one.away = false;
@@ -79,6 +89,9 @@ void Connections::begin(Connection& one, Peer& peer, bool active, const Offer& o
 void Connections::give(Connection& connection) {
   PLNET_CHECK(connection.posted.empty() && !connection.has_queued() && connection.inbound.empty(),
               "what is on a connection ends before it");
+  PLNET_CHECK(
+      connection.parked == nullptr && connection.peer != nullptr && connection.peer->users > 0,
+      "a connection counts as a user of its peer until its end");
   const auto leave = [](IntrusiveList<Rx>& list) {
     while (Rx* const rx = list.pop_front())
       rx->length = 0;
@@ -89,6 +102,8 @@ void Connections::give(Connection& connection) {
   if (connection.ListNode<ForService>::linked()) connection.ListNode<ForService>::unlink();
   if (connection.ListNode<ForRoom>::linked()) connection.ListNode<ForRoom>::unlink();
   if (connection.ListNode<OfPeer>::linked()) connection.ListNode<OfPeer>::unlink();
+  PLNET_CHECK(connection.away || owners_[connection.id.index] == pool_.index_of(&connection),
+              "a queue pair has one connection");
   if (!connection.away) owners_[connection.id.index] = kNoOwner;
   --connection.peer->users;
   connection.peer = nullptr;
@@ -103,6 +118,7 @@ Connection* Connections::find(QueuePairId id) {
 }
 
 Fragment Connections::buffer(std::uint32_t index) const {
+  PLNET_DEBUG_CHECK(index < receives_each_ * pool_.capacity(), "each connection has its receives");
   const BufferAddress& memory = environment_.config.message_memory;
   return {{memory.arena, memory.offset + std::uint64_t{index} * kMessageBytes}, kMessageBytes};
 }
@@ -120,6 +136,8 @@ std::span<const std::byte> Connections::bytes_of(const Rx& rx) const {
 bool Connections::post_all(Connection& connection) {
   const unsigned count = receives_of(connection.offer.version, connection.offer.queue_depth);
   PLNET_CHECK(count <= receives_each_, "no connection is deeper than configured");
+  PLNET_CHECK(connection.unposted.empty(),
+              "all receives are posted once; later each one returns by itself");
   for (unsigned i = 0; i < count; ++i) {
     Rx& rx = receives_[pool_.index_of(&connection) * receives_each_ + i];
     PLNET_CHECK(!rx.linked(), "a free buffer is in no list");
@@ -132,6 +150,8 @@ bool Connections::post_all(Connection& connection) {
 
 void Connections::release(Rx& rx, ReceiveUse use) {
   PLNET_CHECK(!rx.linked() && !rx.posted, "a receive is released once");
+  PLNET_DEBUG_CHECK(rx.connection->peer != nullptr,
+                    "receives return before the end of their connection");
   rx.use = use;
   rx.connection->unposted.push_back(rx);
   serve_soon(*rx.connection);
@@ -146,6 +166,7 @@ void Connections::repost(Connection& connection) {
     while (count < burst.size()) {
       Rx* const rx = connection.unposted.pop_front();
       if (rx == nullptr) break;
+      PLNET_DEBUG_CHECK(!rx->posted, "a posted receive is with the device");
       const auto index = static_cast<std::uint32_t>(rx - receives_.get());
       burst[count] = {buffer(index), cookie_of(CookieKind::kReceive, index)};
       which[count++] = rx;
@@ -165,6 +186,7 @@ void Connections::repost(Connection& connection) {
 
 void Connections::close(Connection& connection, Errc cause) {
   if (connection.state == Connection::State::kClosing) return;
+  PLNET_CHECK(connection.peer != nullptr, "a connection in use is closed");
   connection.state = Connection::State::kClosing;
   connection.cause = cause;
   if (connection.ListNode<OfPeer>::linked()) connection.ListNode<OfPeer>::unlink();

@@ -48,6 +48,8 @@ class Credits {
     credits_ += count;
     // In version 1 a NOOP has cost the peer a credit, which goes back.
     if (count > 0 && kind == Kind::kNoop && is_v1()) owe();
+    PLNET_DEBUG_CHECK(credits_ <= limits_.depth && owed_ <= limits_.depth,
+                      "no more credits exist than the peer has receives");
     return true;
   }
   // Whether the peer can have had a credit for one more message of its choice, while `held` of them
@@ -91,6 +93,7 @@ class Credits {
     if (costs_credit) --credits_;
     ++sends_posted_;
     if (kind == Kind::kNoop) ++noops_posted_;
+    PLNET_DEBUG_CHECK(noops_posted_ <= sends_posted_, "a NOOP is a send");
     owed_ = 0;
   }
   void completed(Kind kind) {

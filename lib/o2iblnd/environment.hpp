@@ -84,6 +84,7 @@ struct Environment {
   // Ends a message. The core is told at the end of a flush or poll.
   void complete(const lnet::Completion& completion) {
     PLNET_CHECK(completion.transmit != nullptr, "a message of the core ends");
+    PLNET_DEBUG_CHECK(reported_count < reported.size(), "a full list is reported at once");
     reported[reported_count++] = completion;
     if (reported_count == reported.size()) report();
   }

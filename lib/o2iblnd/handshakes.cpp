@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::o2iblnd {
 
 using State = Connection::State;
@@ -17,6 +19,8 @@ Handshakes::Handshakes(Environment& environment, Connections& connections, Peers
       receives_(receives) {}
 
 void Handshakes::wait_for_connection(Peer& peer, Tx& tx) {
+  PLNET_CHECK(tx.connection == nullptr && !tx.linked(),
+              "a message waits before it has a connection");
   sends_.wait(tx, peer);
   peer.elsewhere = false;
   if (peer.is_known()) return connect_here(peer);
@@ -58,6 +62,7 @@ void Handshakes::connect(Peer& peer) {
 Result<Connection*> Handshakes::dial(Peer& peer, Offer offer, std::uint64_t incarnation) {
   if (!connections_.has_room()) return std::unexpected(Errc::kNoMemory);
   const unsigned wanted = offer.queue_depth;
+  PLNET_CHECK(wanted > 0, "a connection has a receive at least");
   const bool privileged = environment_.tunables.use_privileged_port != 0;
   const auto port = static_cast<std::uint16_t>(privileged ? kPrivilegedPortEnd - 1 : 0);
   Result<QueuePairId> id = std::unexpected(Errc::kNoMemory);
@@ -117,6 +122,7 @@ void Handshakes::attempt_failed(Peer& peer, bool active, Errc cause) {
 void Handshakes::on_rejected(Connection& connection, RejectKind kind,
                              std::span<const std::byte> data) {
   if (connection.state != State::kConnecting) return;
+  PLNET_CHECK(connection.active, "only a request of ours is rejected");
   connection.disconnected = true;  // it never was more; it drains without another event
   if (connection.is_lane()) {
     Lane& lane = *connection.lane;
@@ -131,6 +137,8 @@ void Handshakes::on_rejected(Connection& connection, RejectKind kind,
 
 // An attempt that a peer has rejected is made again once its queue pair has gone, if it is needed.
 void Handshakes::on_ended(Connection& connection) {
+  PLNET_CHECK(connection.state == State::kClosing && !connection.has_queued(),
+              "the messages of a connection end before it");
   Peer& peer = *connection.peer;
   if (connection.is_lane()) {
     Lane& lane = *connection.lane;
@@ -214,6 +222,7 @@ void Handshakes::establish(Connection& connection, Errc failure, bool failed) {
   Peer& peer = *connection.peer;
   const bool first = !peer.is_open();
   unsigned& attempts = connection.active ? peer.connecting : peer.accepting;
+  PLNET_CHECK(!connection.established, "a connection is established once");
   PLNET_CHECK(attempts > 0, "an attempt ends once");
   --attempts;
   connection.established = true;
@@ -248,6 +257,8 @@ void Handshakes::open(Connection& connection) {
   const std::uint16_t version = connection.offer.version;
   const unsigned depth = connection.offer.queue_depth;
   PLNET_CHECK(depth > 0 && !connection.away, "an established connection has credits");
+  PLNET_CHECK(connection.credits.sends_posted() == 0,
+              "nothing is sent before the credits are known");
   environment_.count(Id::kEstablished);
   connection.last_send = environment_.now;
   connection.credits =

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "lib/base/check.hpp"
 #include "lib/o2iblnd/handshakes.hpp"
 
 namespace plnet::o2iblnd {
@@ -77,6 +78,8 @@ bool Handshakes::accept_away(QueuePairId request, Peer& peer, const Message& mes
 void Handshakes::on_lane_note(const LaneNote& note) {
   const Lane& lane = *note.lane;
   Connection& connection = *connections_.at(lane.at_home);
+  PLNET_CHECK(connection.away && connection.lane == &lane,
+              "a lane has its record at home until it is given back");
   switch (note.word) {
     case LaneWord::kEstablished:
     case LaneWord::kRejected:
@@ -92,6 +95,8 @@ void Handshakes::on_lane_note(const LaneNote& note) {
 
 // A peer with connections on this shard alone has only lane 0.
 void Handshakes::announce(Peer& peer) {
+  PLNET_CHECK(environment_.config.lanes != nullptr,
+              "only connections of several shards are announced");
   if (peer.link == nullptr || peer.releasing || peer.elsewhere) return;
   const std::uint64_t here = std::uint64_t{1} << environment_.config.lanes->shard();
   std::uint64_t up = peer.connections.empty() ? 0 : here;
@@ -117,6 +122,7 @@ Peer* Handshakes::peer_of(const Lane& lane) {
 }
 
 void Handshakes::give_lane(Lane& lane, Connection& connection) {
+  PLNET_CHECK(connection.lane == nullptr && !connection.away, "a lane has one connection");
   connection.lane = &lane;
   lane.at_lane = connections_.slot_of(connection);
   lane.asked = connection.offer;
@@ -161,13 +167,19 @@ void Handshakes::accept_for(Lane& lane) {
 
 void Handshakes::on_home_note(const LaneNote& note) {
   Lane& lane = *note.lane;
+  PLNET_CHECK(lane.shard == environment_.config.lanes->shard(),
+              "the home sends its notes to the shard of the lane");
   if (note.word == LaneWord::kDial) return dial_for(lane);
   if (note.word == LaneWord::kTake) return accept_for(lane);
   if (lane.over) return environment_.config.lanes->report(lane, Lane::kGone, note.cause);
   Connection& connection = *connections_.at(lane.at_lane);
+  PLNET_CHECK(connection.lane == &lane && !connection.away,
+              "a lane has its connection until it is over");
   if (connection.state == State::kClosing) return;
   if (note.word == LaneWord::kClose) return connections_.close(connection, note.cause);
   Peer& peer = *connection.peer;
+  PLNET_CHECK(note.word == LaneWord::kOpen && !connection.established,
+              "the home opens a connection once");
   connection.offer = lane.offer;
   connection.incarnation = lane.incarnation;
   connection.established = true;

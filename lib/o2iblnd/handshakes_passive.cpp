@@ -2,6 +2,7 @@
 // Requests of peers.
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/o2iblnd/handshakes.hpp"
 
 namespace plnet::o2iblnd {
@@ -92,6 +93,7 @@ std::expected<void, RejectReason> Handshakes::accept(QueuePairId request, Peer& 
     peers_.release_unused(peer);
     return std::unexpected(RejectReason::kNoResources);
   };
+  PLNET_CHECK(!peer.releasing, "judge_peer() has refused a peer that is removed");
   if (!connections_.has_room()) return no_room();
   Offer offer{.version = message.version,
               .queue_depth = message.parameters.queue_depth,
@@ -106,6 +108,7 @@ std::expected<void, RejectReason> Handshakes::accept(QueuePairId request, Peer& 
 }
 
 Result<void> Handshakes::prepare(QueuePairId request, Offer& offer) {
+  PLNET_CHECK(offer.queue_depth > 0, "judge_request() has refused a depth of 0");
   offer.queue_depth = static_cast<std::uint16_t>(depth_that_fits(
       environment_.driver.limits(), offer.version, offer.queue_depth, offer.max_frags));
   for (;; --offer.queue_depth) {

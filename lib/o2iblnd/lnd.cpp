@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::o2iblnd {
 
 namespace {
@@ -36,12 +38,14 @@ O2ibLnd::O2ibLnd(const O2ibLndConfig& config, lnet::LndUpcalls& core, VerbsDrive
       look_at_(config.start) {
   PLNET_CHECK(config.nid.is_of(lnet::NetType::kO2ib) && !config.nid.is_large(), "a NID of o2ib");
   PLNET_CHECK(config.incarnation != 0, "0 says that an incarnation is not known");
+  PLNET_CHECK(config.connections_max > 0 && config.peers_max > 0, "room for a connection at least");
   driver.set_mapping(map_rules(environment_.tunables));
 }
 
 O2ibLnd::~O2ibLnd() = default;
 
 Result<void> O2ibLnd::listen() {
+  PLNET_CHECK(!listening_ && !environment_.shutting_down, "an LND listens once");
   const auto done =
       environment_.driver.listen({environment_.config.nid.address32(),
                                   static_cast<std::uint16_t>(environment_.tunables.service)});
@@ -65,6 +69,7 @@ bool O2ibLnd::must_wait(const lnet::Transmit& transmit) const {
 }
 
 void O2ibLnd::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision of the core is complete");
   receives_.resume(rx, decision);
 }
 
@@ -82,6 +87,8 @@ void O2ibLnd::shut_down() {
 }
 
 bool O2ibLnd::idle() const {
+  PLNET_DEBUG_CHECK(tx_pool_.used() > 0 || environment_.sends_posted == 0,
+                    "each posted send belongs to a message");
   return tx_pool_.used() == 0 && inbound_pool_.free_count() == inbound_pool_.capacity() &&
          peers_.releasing().empty() && environment_.reported_count == 0 && !has_work() &&
          (!environment_.shutting_down || connections_.used() == 0);
@@ -126,6 +133,8 @@ unsigned O2ibLnd::launch() {
 }
 
 void O2ibLnd::launch(Tx& tx) {
+  PLNET_DEBUG_CHECK(tx.transmit != nullptr && tx.connection == nullptr,
+                    "only messages of the core wait to be sent");
   lnet::PeerLink& link = *tx.transmit->next_hop;
   if (environment_.shutting_down || (!peers_.releasing().empty() && peers_.is_releasing(link)))
     return sends_.give_up(tx, Errc::kShutdown, Health::kLocalAborted);
@@ -144,6 +153,7 @@ void O2ibLnd::launch(Tx& tx) {
     return sends_.give_up(tx, Errc::kIo, Health::kRemoteDropped);
   }
   if (connection == nullptr) return handshakes_.wait_for_connection(peer, tx);
+  PLNET_DEBUG_CHECK(connection->is_open(), "the connections of a peer are established");
   peer.connections.push_back(*connection);  // round robin
   sends_.queue(tx, *connection);
 }
@@ -214,6 +224,7 @@ void O2ibLnd::look_at(Connection& connection) {
 }
 
 void O2ibLnd::close_peer(Peer& peer) {
+  PLNET_CHECK(peer.releasing, "only a peer that is removed loses its connections");
   if (std::exchange(peer.closed, true)) return;
   sends_.give_up_all(peer.waiting, Errc::kShutdown, Health::kLocalAborted);
   peer.reconnecting = 0;
@@ -251,11 +262,13 @@ unsigned O2ibLnd::serve_releases() {
     auto* const peer = static_cast<Peer*>(link->lnd_peer);
     if ((peer != nullptr && peer->users > 0) || sends_.has_any_of(link)) return false;
     if (peer != nullptr) {
+      PLNET_CHECK(peer->link == link && peer->waiting.empty(), "a removed peer has no messages");
       peer->releasing = peer->closed = false;
       peers_.bind(*peer, nullptr);
       Peers::forget(*peer);
       peers_.release_unused(*peer);
     }
+    PLNET_CHECK(link->lnd_peer == nullptr, "peer and link part before the core frees the link");
     environment_.core.on_peer_released(*link);
     return true;
   }));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The driver's events, and reports.
+#include "lib/base/check.hpp"
 #include "lib/o2iblnd/lnd.hpp"
 
 namespace plnet::o2iblnd {
@@ -91,6 +92,8 @@ void O2ibLnd::on_lane_note(const LaneNote& note) {
 
 void O2ibLnd::end_stand_in(Lane& lane, Errc cause) {
   Connection& connection = *connections_.at(lane.at_home);
+  PLNET_CHECK(connection.away && connection.lane == &lane,
+              "a lane has its record at home until it is given back");
   connection.disconnected = true;
   connections_.close(connection, cause);
   (void)end_closed();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "lib/base/check.hpp"
 #include "lib/base/hash.hpp"
 
 namespace plnet::o2iblnd {
@@ -13,6 +14,7 @@ Peers::Peers(Environment& environment)
       pool_(environment.config.peers_max),
       mask_(std::bit_ceil(environment.config.peers_max) - 1),
       buckets_(std::make_unique<Peer*[]>(mask_ + 1)) {
+  PLNET_CHECK(environment.config.peers_max > 0, "room for a peer at least");
   releasing_.reserve(environment.config.peers_max);
 }
 
@@ -36,6 +38,8 @@ Peer* Peers::find_or_make(const lnet::Nid& nid) {
     return nullptr;
   }
   PLNET_CHECK(peer->users == 0 && peer->link == nullptr, "a free peer is idle");
+  PLNET_CHECK(!peer->linked() && peer->waiting.empty() && !peer->is_open(),
+              "a free peer has no connections");
   peer->nid = nid;
   peer->nid64 = nid64;
   peer->releasing = peer->closed = peer->elsewhere = false;
@@ -49,7 +53,10 @@ Peer* Peers::find_or_make(const lnet::Nid& nid) {
 }
 
 Result<Peer*> Peers::of_link(lnet::PeerLink& link) {
-  if (auto* const bound = static_cast<Peer*>(link.lnd_peer)) return bound;
+  if (auto* const bound = static_cast<Peer*>(link.lnd_peer)) {
+    PLNET_DEBUG_CHECK(bound->link == &link, "peer and link name each other");
+    return bound;
+  }
   if (link.nid.net() != environment_.config.nid.net() || link.nid.is_large())
     return std::unexpected(Errc::kInvalid);
   Peer* const peer = find_or_make(link.nid);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::o2iblnd {
 
 namespace {
@@ -33,6 +35,7 @@ void Receives::on_received(const WorkCompletion& completion) {
   if (rx == nullptr || !rx->posted || rx->connection->id != completion.queue_pair)
     return environment_.count(Id::kStray);
   Connection& connection = *rx->connection;
+  PLNET_DEBUG_CHECK(!rx->linked(), "a receive that the device has is in no list");
   rx->posted = false;
   if (connection.state == Connection::State::kClosing) return;
   if (!completion.status) return connections_.close(connection, Errc::kIo);
@@ -67,6 +70,7 @@ bool Receives::is_of_this_life(const Connection& connection, const Message& mess
 }
 
 void Receives::on_message(Connection& connection, Rx& rx) {
+  PLNET_DEBUG_CHECK(connection.is_open(), "messages are read from established connections");
   Message& message = message_;
   if (const auto refusal = decode(connections_.bytes_of(rx), message))
     return break_off(connection, counter_of(*refusal));
@@ -148,6 +152,7 @@ std::optional<std::uint32_t> Receives::payload_of(const Message& message) {
 // False: no descriptor now.
 bool Receives::offer(Connection& connection, Rx& rx, const Message& message) {
   PLNET_CHECK(rx.connection == &connection && !rx.linked(), "a buffer has one message");
+  PLNET_DEBUG_CHECK(connection.parked == nullptr, "nothing is offered behind a parked message");
   Inbound* const one = pool_.take();
   if (one == nullptr) return false;
   const std::optional<std::uint32_t> length = payload_of(message);
@@ -176,16 +181,20 @@ bool Receives::offer(Connection& connection, Rx& rx, const Message& message) {
                                                .link = peer.link,
                                                .rx = {pool_.index_of(one), one->generation},
                                                .reply_by_lnd = one->kind == Kind::kGetRequest});
+  PLNET_DEBUG_CHECK(is_sound(one->decision), "a decision of the core is complete");
   run_decision(*one);
   return true;
 }
 
 void Receives::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
   PLNET_CHECK(decision.verdict != lnet::RxVerdict::kPark, "a message is parked once");
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision of the core is complete");
   const bool known = pool_.is_lent(rx.index) && pool_.at(rx.index).generation == rx.generation &&
                      pool_.at(rx.index).state == Inbound::State::kParked;
   if (!known) return environment_.count(Id::kStaleResumes);
   Inbound& one = pool_.at(rx.index);
+  PLNET_DEBUG_CHECK(one.connection != nullptr && one.connection->parked == &one,
+                    "a parked message holds up its connection");
   one.state = Inbound::State::kDecided;
   one.decision = decision;
   one.unlink();
@@ -209,6 +218,8 @@ unsigned Receives::run_decided() {
 }
 
 void Receives::go_on(Inbound& inbound) {
+  PLNET_DEBUG_CHECK(inbound.connection != nullptr && inbound.state == Inbound::State::kDecided,
+                    "only decided messages go on");
   Connection& connection = *inbound.connection;
   connection.inbound.push_back(inbound);
   run_decision(inbound);

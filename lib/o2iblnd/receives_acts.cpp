@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the core's decisions about received messages.
+#include "lib/base/check.hpp"
 #include "lib/o2iblnd/receives.hpp"
 
 namespace plnet::o2iblnd {
@@ -7,6 +8,8 @@ namespace plnet::o2iblnd {
 using lnet::RxVerdict;
 
 void Receives::run_decision(Inbound& inbound) {
+  PLNET_DEBUG_CHECK(inbound.linked(),
+                    "a message is in the list of its connection until it has ended");
   Connection& connection = *inbound.connection;
   const lnet::RxDecision& decision = inbound.decision;
   if (decision.link != nullptr && !peers_.is_releasing(*decision.link))
@@ -14,6 +17,7 @@ void Receives::run_decision(Inbound& inbound) {
   if (decision.verdict == RxVerdict::kPark) {
     PLNET_CHECK(connection.parked == nullptr, "nothing is offered behind a parked message");
     environment_.count(Id::kParked);
+    PLNET_DEBUG_CHECK(inbound.state == Inbound::State::kOffered, "a message is parked once");
     inbound.state = Inbound::State::kParked;
     connection.parked = &inbound;
     return;
@@ -119,6 +123,8 @@ void Receives::end(Inbound& inbound, Result<void> status, Health health) {
 }
 
 void Receives::on_answered(Inbound& inbound, Result<void> status, Health health) {
+  PLNET_DEBUG_CHECK(inbound.state == Inbound::State::kAnswering,
+                    "an answer is for a message that waits for it");
   end(inbound, status, health);
 }
 

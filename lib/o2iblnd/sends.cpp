@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "lib/base/check.hpp"
 #include "lib/o2iblnd/write_chain.hpp"
 
 namespace plnet::o2iblnd {
@@ -27,6 +28,7 @@ Sends::Sends(Environment& environment, TxPool& pool, Connections& connections, I
     : environment_(environment), pool_(pool), connections_(connections), ends_(ends) {}
 
 bool Sends::accept(lnet::Transmit& transmit) {
+  PLNET_DEBUG_CHECK(transmit.next_hop != nullptr, "the core has chosen the next hop");
   Tx* const tx = pool_.take(false);
   if (tx == nullptr) return false;
   tx->transmit = &transmit;
@@ -42,6 +44,8 @@ void Sends::wait(Tx& tx, Peer& peer) {
 }
 
 void Sends::queue(Tx& tx, Connection& connection) {
+  PLNET_DEBUG_CHECK(tx.connection == nullptr && connection.is_open(),
+                    "a message is queued once, on an established connection");
   tx.connection = &connection;
   tx.state = State::kQueued;
   tx.deadline = environment_.now + environment_.timeout;
@@ -236,6 +240,8 @@ std::size_t Sends::make_chain(Tx& tx) {
 
 Sends::Posting Sends::post(Connection& connection, Tx& tx, bool costs_credit) {
   PLNET_CHECK(tx.connection == &connection && tx.linked(), "a queued message is posted");
+  PLNET_DEBUG_CHECK(tx.state == State::kQueued || tx.state == State::kGranted,
+                    "only a queued message is posted");
   if (!connection.credits.may_post(costs_credit, tx.kind)) return Posting::kNotYet;
   const std::size_t length = make_chain(tx);
   if (!environment_.driver.post_chain(connection.id, std::span(chain_).first(length))) {
@@ -311,6 +317,7 @@ void Sends::serve(Connection& connection) {
   connections_.repost(connection);
   while (!connection.for_answer.empty() && connection.credits.reserve()) {
     Tx& tx = *connection.for_answer.pop_front();
+    PLNET_DEBUG_CHECK(!tx.reserved, "one answer is reserved for a request");
     tx.reserved = true;
     connection.messages.push_back(tx);
   }
@@ -353,8 +360,10 @@ void Sends::cancel(lnet::Transmit& transmit) {
 }
 
 void Sends::end_cancelled() {
-  while (Tx* const tx = given_up_.pop_front())
+  while (Tx* const tx = given_up_.pop_front()) {
+    PLNET_DEBUG_CHECK(!tx->status.has_value(), "a cancelled message has failed");
     run(*tx, Event::kGiveUp);
+  }
 }
 
 void Sends::give_up(Tx& tx, Errc cause, Health health) {

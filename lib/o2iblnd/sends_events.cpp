@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of transitions at work: completions, answers, the end of a connection.
+#include "lib/base/check.hpp"
 #include "lib/o2iblnd/sends.hpp"
 
 namespace plnet::o2iblnd {
@@ -122,6 +123,7 @@ void Sends::drain_all(Connection& connection) {
   while (Tx* const tx = connection.posted.front()) {
     if (tx->sending > 0) {  // the driver has not completed it
       environment_.count(Id::kUnexpected);
+      PLNET_CHECK(environment_.sends_posted >= tx->sending, "posted sends are counted");
       environment_.sends_posted -= tx->sending;
       tx->sending = 0;
     }
@@ -155,6 +157,7 @@ void Sends::await_sent(Tx& tx) {
 
 // The request's own send may complete later.
 void Sends::queue_writes(Tx& tx) {
+  PLNET_DEBUG_CHECK(tx.kind == Kind::kPutDone, "a grant is answered by writes");
   tx.state = State::kGranted;
   tx.deadline = environment_.now + environment_.timeout;
   tx.unlink();
@@ -204,6 +207,8 @@ void Sends::end_closed(Tx& tx) {
 }
 
 void Sends::end(Tx& tx) {
+  PLNET_DEBUG_CHECK(tx.state != State::kFree && tx.sending == 0,
+                    "a message ends once, when the device has nothing of it");
   if (tx.reserved && tx.state == State::kQueued) tx.connection->credits.give_back_reserve();
   const bool placed = tx.kind == Kind::kGetRequest && tx.status.has_value();
   if (tx.transmit != nullptr)

@@ -59,6 +59,7 @@ enum class TxAction : std::uint8_t {
 #undef PLNET_X
 };
 inline constexpr std::size_t kTxActions = 11;
+static_assert(static_cast<std::size_t>(TxAction::kEndQuarantine) + 1 == kTxActions);
 
 using TxTable = std::array<std::array<TxAction, kTxEvents>, kTxStates>;
 inline constexpr TxTable kTxTransitions = [] {
@@ -70,6 +71,23 @@ inline constexpr TxTable kTxTransitions = [] {
 #undef PLNET_X
   return table;
 }();
+// Messages on a connection end with it.
+static_assert([] {
+  for (auto at = static_cast<std::size_t>(TxState::kQueued);
+       at <= static_cast<std::size_t>(TxState::kWriting); ++at) {
+    if (kTxTransitions[at][static_cast<std::size_t>(TxEvent::kClose)] == TxAction::kNone)
+      return false;
+  }
+  return true;
+}());
+// Messages that remain on a closed connection end when the device has drained it.
+static_assert([] {
+  for (auto at = static_cast<std::size_t>(TxState::kFlushing); at < kTxStates; ++at) {
+    if (kTxTransitions[at][static_cast<std::size_t>(TxEvent::kDrain)] == TxAction::kNone)
+      return false;
+  }
+  return true;
+}());
 
 [[nodiscard]] constexpr TxAction action_for(TxState state, TxEvent event) {
   return kTxTransitions[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];

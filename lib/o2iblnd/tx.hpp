@@ -43,6 +43,7 @@ enum class TxState : std::uint8_t {
 #undef PLNET_X
 };
 inline constexpr std::size_t kTxStates = 12;
+static_assert(static_cast<std::size_t>(TxState::kDraining) + 1 == kTxStates);
 [[nodiscard]] std::string_view name_of(TxState state);
 [[nodiscard]] Health health_when_late(TxState state);
 [[nodiscard]] Health health_when_closed(TxState state);
@@ -62,6 +63,7 @@ enum class TxEvent : std::uint8_t {
 #undef PLNET_X
 };
 inline constexpr std::size_t kTxEvents = 7;
+static_assert(static_cast<std::size_t>(TxEvent::kDrain) + 1 == kTxEvents);
 
 struct Tx : ListNode<> {
   using State = TxState;

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::o2iblnd {
 
 namespace {
@@ -38,7 +40,10 @@ TxPool::TxPool(Environment& environment, std::uint64_t first)
     : environment_(environment),
       first_(first),
       pool_(static_cast<std::size_t>(environment.config.tunables.ntx) +
-            environment.config.replies_max) {}
+            environment.config.replies_max) {
+  PLNET_CHECK(environment.config.tunables.ntx > 0 && environment.config.replies_max > 0,
+              "room for a message and for an answer");
+}
 
 Tx* TxPool::take(bool reply) {
   std::size_t& used = reply ? replies_ : ours_;
@@ -83,6 +88,7 @@ void TxPool::give_unused(Tx& tx) {
 }
 
 Fragment TxPool::buffer(const Tx& tx, std::uint32_t length) const {
+  PLNET_DEBUG_CHECK(length <= kMessageBytes, "a descriptor has one buffer");
   const BufferAddress& memory = environment_.config.message_memory;
   return {{memory.arena, memory.offset + (first_ + index_of(tx)) * kMessageBytes}, length};
 }

@@ -10,7 +10,10 @@ namespace plnet::o2iblnd {
 
 class VerbsRelay final : public VerbsEvents {
  public:
-  void attach(VerbsEvents& user) { user_ = &user; }
+  void attach(VerbsEvents& user) {
+    PLNET_CHECK(user_ == nullptr, "a driver has one user");
+    user_ = &user;
+  }
 
   void on_completions(std::span<const WorkCompletion> burst) override {
     user().on_completions(burst);
