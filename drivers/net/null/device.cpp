@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::drivers {
 
 using Id = NullTable::Id;
@@ -30,6 +32,8 @@ NullLnd::NullLnd(const NullConfig& config, lnet::LndUpcalls& core, Random& rando
 
 std::size_t NullLnd::send(std::span<Transmit* const> burst) {
   if (shutting_down_) return 0;
+  PLNET_DEBUG_CHECK(in_flight_ <= config_.in_flight_max,
+                    "the device takes no more than it has room for");
   const std::size_t room = std::min(burst.size(), config_.in_flight_max - in_flight_);
   std::size_t count = 0;
   for (; count < room; ++count) {
@@ -48,6 +52,7 @@ std::size_t NullLnd::send(std::span<Transmit* const> burst) {
 }
 
 void NullLnd::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision of the core is complete");
   if (NullPeer* const peer = rx_.resume(rx, decision)) raise_event(*peer);
 }
 
@@ -60,6 +65,8 @@ unsigned NullLnd::flush(Instant now) {
 }
 
 void NullLnd::cancel(Transmit& transmit) {
+  PLNET_DEBUG_CHECK(transmit.next_hop != nullptr && in_flight_ > 0,
+                    "the core has lent this message");
   transmit.lnd_state = static_cast<std::uintptr_t>(NullTxState::kCancelled);
   waiting_deadline_ = Instant::min();  // look at the waiting messages: this one may be among them
 }
@@ -67,6 +74,7 @@ void NullLnd::cancel(Transmit& transmit) {
 void NullLnd::release_peer(PeerLink& link) {
   auto* const peer = static_cast<NullPeer*>(link.lnd_peer);
   if (peer == nullptr) return core_.on_peer_released(link);  // the LND never knew the link
+  PLNET_CHECK(!peer->closing && peer->link == &link, "a peer is released once");
   peer->closing = true;
   waiting_deadline_ = Instant::min();
   raise_event(*peer);
@@ -119,6 +127,7 @@ unsigned NullLnd::transmit_burst(Instant now) {
 
 inline void NullLnd::transmit_one(Transmit& transmit, Instant now) {
   NullPeer& peer = *static_cast<NullPeer*>(transmit.next_hop->lnd_peer);
+  PLNET_DEBUG_CHECK(peer.link == transmit.next_hop, "peer and link name each other");
   if (transmit.lnd_state != static_cast<std::uintptr_t>(NullTxState::kQueued)) {
     return fail(transmit, Errc::kCancelled);
   }
@@ -192,6 +201,7 @@ inline void NullLnd::end(Transmit& transmit, const Completion& completion) {
   NullPeer& peer = *static_cast<NullPeer*>(transmit.next_hop->lnd_peer);
   PLNET_CHECK(peer.in_flight > 0, "a message ended twice");
   if (--peer.in_flight == 0 && peer.closing) raise_event(peer);
+  PLNET_DEBUG_CHECK(in_flight_ > 0, "each message under way is counted");
   --in_flight_;
   stats_.add(completion.status ? Id::kSent : Id::kFailed);
   if (done_.full()) done_.deliver(core_);
@@ -240,6 +250,7 @@ unsigned NullLnd::handle_events() {
     NullPeer& peer = *list;
     list = peer.next_event;
     peer.event_pending = false;
+    PLNET_DEBUG_CHECK(!peer.closing || peer.link != nullptr, "a peer is released once");
     if (peer.rx_state == NullRxState::kResumed && !peer.closing) {
       rx_.conclude(peer);
       ready_.prepend(peer.waiting);
@@ -254,6 +265,8 @@ unsigned NullLnd::handle_events() {
 // False: messages to the peer have not ended.
 bool NullLnd::release_now(NullPeer& peer) {
   if (peer.in_flight > 0) return false;
+  PLNET_CHECK(peer.link != nullptr && peer.waiting.empty() && !NullRx::blocked(peer),
+              "a released peer has no messages");
   PeerLink& link = *peer.link;
   link.lnd_peer = nullptr;
   peer.link = nullptr;

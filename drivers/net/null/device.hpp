@@ -19,6 +19,7 @@
 #include "drivers/net/null/source.hpp"
 #include "drivers/net/null/stats.hpp"
 #include "drivers/net/null/tx.hpp"
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::drivers {
@@ -53,7 +54,10 @@ class NullLnd final : public lnet::Lnd {
   void cancel(lnet::Transmit& transmit) override;
   void release_peer(lnet::PeerLink& link) override;
   void shut_down() override;
-  [[nodiscard]] bool idle() const override { return in_flight_ == 0 && events_ == nullptr; }
+  [[nodiscard]] bool idle() const override {
+    PLNET_DEBUG_CHECK(in_flight_ > 0 || ready_.empty(), "a queued message is under way");
+    return in_flight_ == 0 && events_ == nullptr;
+  }
   [[nodiscard]] Instant next_deadline() const override;
   [[nodiscard]] CounterView counters() const override { return stats_.view(); }
 

@@ -10,6 +10,7 @@
 
 #include "drivers/net/null/tx.hpp"
 #include "lib/base/cache_line.hpp"
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 
@@ -59,7 +60,10 @@ class NullPeers {
   }
 
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
-  [[nodiscard]] NullPeer& at(std::size_t index) { return records_[index]; }
+  [[nodiscard]] NullPeer& at(std::size_t index) {
+    PLNET_DEBUG_CHECK(index < capacity_, "a handle names a record");
+    return records_[index];
+  }
   [[nodiscard]] std::uint32_t index_of(const NullPeer& peer) const {
     return static_cast<std::uint32_t>(&peer - records_.get());
   }
@@ -71,6 +75,7 @@ class NullPeers {
     return peer;
   }
   void put(NullPeer& peer) {
+    PLNET_CHECK(peer.in_flight == 0 && peer.link == nullptr, "a free record has no messages");
     peer.next_free = free_;
     free_ = &peer;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/null/rx.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::drivers {
 
 using Id = NullTable::Id;
@@ -12,6 +14,7 @@ void NullRx::offer(NullPeer& peer, const lnet::MessageHeader& header) {
   peer.payload_length = header.payload_length;
   const lnet::RxDecision decision =
       core_.on_header({.header = header, .from = peer.nid, .link = peer.link, .rx = rx});
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision of the core is complete");
   if (decision.link != nullptr && peer.link == nullptr) {
     peer.link = decision.link;
     peer.link->lnd_peer = &peer;
@@ -26,6 +29,7 @@ void NullRx::offer(NullPeer& peer, const lnet::MessageHeader& header) {
 
 NullPeer* NullRx::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
   PLNET_CHECK(decision.verdict != RxVerdict::kPark, "a parked message cannot be parked again");
+  PLNET_DEBUG_CHECK(is_sound(decision), "a decision of the core is complete");
   if (rx.index >= peers_.capacity() || peers_.at(rx.index).generation != rx.generation ||
       peers_.at(rx.index).rx_state != NullRxState::kParked) {
     stats_.add(Id::kStaleResumes);

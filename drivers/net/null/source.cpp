@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
 #include "lib/base/prefetch.hpp"
 
 namespace plnet::drivers {
@@ -46,6 +47,8 @@ unsigned NullSource::run(NullRx& rx) {
   unsigned offered = 0;
   for (unsigned done = 0; done < burst; done += kTogether)
     offered += run_together(rx, std::min(kTogether, burst - done));
+  PLNET_DEBUG_CHECK(allowance_ == nullptr || offered <= *allowance_,
+                    "a source makes no more than it is allowed");
   if (allowance_ != nullptr) *allowance_ -= offered;
   stats_.add(NullTable::Id::kSourced, offered);
   return offered;

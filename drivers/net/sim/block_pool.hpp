@@ -26,6 +26,7 @@ class BlockPool {
 
   // 2^shift bytes, aligned to a cache line, not initialised.
   [[nodiscard]] void* take(unsigned shift) {
+    PLNET_DEBUG_CHECK(shift >= kLeastShift && shift <= kMostShift, "no block has that size");
     Free*& free = free_[shift - kLeastShift];
     if (free == nullptr) return carve(shift);
     Free* const block = free;
@@ -33,6 +34,8 @@ class BlockPool {
     return block;
   }
   void give(void* block, unsigned shift) {
+    PLNET_DEBUG_CHECK(block != nullptr && shift >= kLeastShift && shift <= kMostShift,
+                      "a block returns with its size");
     Free*& free = free_[shift - kLeastShift];
     free = ::new (block) Free{free};
   }

@@ -63,6 +63,7 @@ void ByteQueue::consume(BlockPool& pool, std::size_t count, Visit&& visit) {
     head_ = 0;
     pool.give(piece, piece->described ? kRunShift : kPlainShift);
   }
+  PLNET_DEBUG_CHECK((size_ == 0) == (first_ == nullptr), "an empty queue has no pieces");
 }
 
 void ByteQueue::move_out(BlockPool& pool, LazyMemory* lazy, std::span<std::byte> out) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "drivers/net/sim/dice.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -232,6 +233,8 @@ Result<void> SimEndpointDriver::post_multi_receive(const Fragment& buffer, std::
 }
 
 bool SimEndpointDriver::take_message(std::span<const std::byte> message) {
+  PLNET_DEBUG_CHECK(buffers_.empty() || buffers_.front().used <= buffers_.front().memory.length,
+                    "messages end within their buffer");
   if (buffers_.empty() || message.size() > buffers_.front().memory.length - buffers_.front().used) {
     counters_.add(Id::kNoBuffer);
     return false;
@@ -311,13 +314,17 @@ unsigned SimEndpointDriver::poll(Instant /*now*/) {
   std::size_t count = 0;
   while (count < kBurst && !completions_.empty()) {
     const FabricCompletion& next = burst[count++] = take_completion();
-    if (next.event == FabricEvent::kSent || next.event == FabricEvent::kRemoteDone) --in_flight_;
+    if (next.event == FabricEvent::kSent || next.event == FabricEvent::kRemoteDone) {
+      PLNET_CHECK(in_flight_ > 0, "each operation completes once");
+      --in_flight_;
+    }
   }
   if (count > 0) events_.on_completions({burst.data(), count});
   return work + static_cast<unsigned>(count);
 }
 
 void SimEndpointDriver::shut_down() {
+  PLNET_CHECK(!shut_down_, "an endpoint is shut down once");
   shut_down_ = true;
   std::vector<Tag> tags;
   for (auto& [tag, tagged] : tags_) {

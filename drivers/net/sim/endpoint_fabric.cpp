@@ -6,6 +6,7 @@
 
 #include "drivers/net/sim/dice.hpp"
 #include "drivers/net/sim/endpoint_driver.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -67,6 +68,7 @@ void SimEndpointFabric::set_link(std::uint64_t nic_address, bool usable) {
 }
 
 void SimEndpointFabric::change_nic_address(std::uint64_t from, std::uint64_t to) {
+  PLNET_CHECK(nics_.contains(from) && !nics_.contains(to), "a NIC moves to an address of its own");
   nics_[to] = nics_[from];
   nics_.erase(from);
   // A NIC ends operations that it has begun at its own buffer, or the buffer would never come back.
@@ -95,6 +97,7 @@ EndpointOperation& SimEndpointFabric::start(OpKind kind, SimEndpointDriver& from
     first_free_ = operations_[index].next_free;
   }
   EndpointOperation& operation = operations_[index];
+  PLNET_CHECK(!operation.in_use && operation.message.empty(), "a free operation has no message");
   operation.kind = kind;
   operation.from = &from;
   operation.index = index;
@@ -107,6 +110,7 @@ EndpointOperation& SimEndpointFabric::start(OpKind kind, SimEndpointDriver& from
 }
 
 void SimEndpointFabric::make_message(EndpointOperation& operation, std::size_t bytes) {
+  PLNET_CHECK(operation.message.empty(), "an operation has one message");
   if (bytes == 0) return;
   operation.message = {static_cast<std::byte*>(network_.pool().take(shift_for(bytes))), bytes};
 }
@@ -158,6 +162,7 @@ void SimEndpointFabric::fail_at(EndpointOperation& operation, Instant when, Errc
 }
 
 void SimEndpointFabric::depart(EndpointOperation& operation) {
+  PLNET_CHECK(operation.in_use && operation.from != nullptr, "an endpoint starts an operation");
   const SimEndpointConfig& config = operation.from->config();
   operation.deadline = network_.now() + shape_.timeout;
   if (!nics_[config.process.nic_address].usable) {
@@ -296,6 +301,7 @@ void SimEndpointFabric::answer(EndpointOperation& operation, Result<void> outcom
 }
 
 void SimEndpointFabric::complete(EndpointOperation& operation) {
+  PLNET_CHECK(operation.in_use && live_ > 0, "an operation ends once");
   if (operation.from != nullptr) operation.from->operation_done(operation);
   operation.in_use = false;
   operation.from = nullptr;

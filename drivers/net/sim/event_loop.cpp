@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::drivers {
 
 EventLoop::EventLoop(std::uint64_t seed, TieBreak tie_break, const LoopLimits& limits)
@@ -32,6 +34,7 @@ bool EventLoop::cancel(EventId id) {
   if (id.slot >= slots_.size()) return false;
   Slot& slot = slots_[id.slot];
   if (slot.generation != id.generation || slot.sink == nullptr) return false;
+  PLNET_DEBUG_CHECK(pending_ > 0, "a pending event is counted");
   --pending_;
   if (slot.previous == kDue) {
     slot.sink = nullptr;  // the key stays until its turn, which is soon
@@ -92,12 +95,14 @@ void EventLoop::run_head() {
   fetch_ahead();
   const auto index = static_cast<std::uint32_t>(key.order & kSlotMask);
   const Slot& slot = slots_[index];
+  PLNET_DEBUG_CHECK(slot.sink != nullptr && pending_ > 0, "a cancelled event does not run");
   EventSink& sink = *slot.sink;
   const std::uint64_t word = slot.word;
   free_slot(index);
   --pending_;
 
   const Instant at{Duration{key.time}};
+  PLNET_DEBUG_CHECK(at >= now(), "time does not go back");
   if (at != now()) events_this_instant_ = 0;
   ++events_this_instant_;
   clock_.set(at);
@@ -213,6 +218,7 @@ void EventLoop::mark_empty(unsigned bucket) {
 // The bucket with the earliest events; there is one.
 unsigned EventLoop::first_bucket() const {
   const auto level = static_cast<unsigned>(std::countr_zero(levels_));
+  PLNET_DEBUG_CHECK(levels_ != 0, "some bucket has an event");
   const unsigned word = level * kWords + static_cast<unsigned>(std::countr_zero(words_[level]));
   return word * 64 + static_cast<unsigned>(std::countr_zero(occupied_[word]));
 }

@@ -129,12 +129,14 @@ class EventLoop {
   static constexpr unsigned kBuckets = 1U << kDigitBits;  // of a level
   static constexpr unsigned kLevels = (63 - kTickBits + kDigitBits - 1) / kDigitBits;
   static constexpr unsigned kWords = kBuckets / 64;
+  static_assert(kBuckets % 64 == 0 && kWords <= 32 && kLevels <= 32, "each bucket has its bits");
 
   static constexpr unsigned kSlotBits = 24;  // 16 Mi pending events, 768 MiB of them
   static constexpr std::uint32_t kNoSlot = ~0U;
   static constexpr std::uint32_t kDue = ~0U;
   static constexpr std::uint32_t kFirst = 1U << 31U;
   static constexpr std::uint64_t kSlotMask = (1ULL << kSlotBits) - 1;
+  static_assert(kTickBits + kLevels * kDigitBits >= 63, "each later time has a bucket");
   static constexpr std::size_t kFew = 16;
   static constexpr std::size_t kFirstSlots = 128;  // room that costs less than growing
   static constexpr std::size_t kArity = 4;
@@ -144,6 +146,9 @@ class EventLoop {
   static constexpr std::size_t kSlotAhead = 20;
   static constexpr std::size_t kSinkAhead = 16;
   static constexpr std::array<std::size_t, 3> kStepsAhead{12, 8, 4};
+  static_assert(kStepsAhead[2] < kStepsAhead[1] && kStepsAhead[1] < kStepsAhead[0] &&
+                    kStepsAhead[0] < kSinkAhead && kSinkAhead < kSlotAhead,
+                "first the slot of an event is fetched, then its sink, then more");
 
   [[nodiscard]] std::uint32_t take_slot();
   void free_slot(std::uint32_t index);

@@ -41,6 +41,8 @@ LazyMemory::Runs::iterator LazyMemory::find(Runs& runs, const std::byte* pointer
 }
 
 LazyMemory::Runs::iterator LazyMemory::make_room(Runs& runs, std::byte* begin, std::byte* end) {
+  PLNET_DEBUG_CHECK(begin < end && holds(begin) && holds(end - 1),
+                    "a run lies in the reserved memory");
   auto first = find(runs, begin);
   if (first == runs.end() || first->begin >= end) return first;
   if (first->begin < begin) {

@@ -87,6 +87,7 @@ class LazyMemory {
   LazyMemory(std::byte* base, std::uint64_t bytes) : base_(base), reserved_(bytes) {}
 
   [[nodiscard]] Runs& runs_at(const std::byte* pointer) {
+    PLNET_DEBUG_CHECK(holds(pointer), "only this memory has runs");
     return arenas_[owners_[static_cast<std::uint64_t>(pointer - base_) >> kGranuleShift]];
   }
   // The first run that ends behind `pointer`.

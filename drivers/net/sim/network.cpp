@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "drivers/net/sim/dice.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -59,11 +60,12 @@ HostId SimNetwork::host_of(const IpBytes& ip) const {
 }
 
 const IpBytes& SimNetwork::first_address(HostId host) const {
-  PLNET_CHECK(!addresses_[host].empty(), "host has no address");
+  PLNET_CHECK(host < hosts_.size() && !addresses_[host].empty(), "host has no address");
   return addresses_[host].front();
 }
 
 void SimNetwork::set_link(HostId from, HostId to, const LinkShape& shape) {
+  PLNET_CHECK(from < hosts_.size() && to < hosts_.size(), "a link joins two hosts");
   links_[pair_of(from, to)].shape = shape;
 }
 
@@ -72,6 +74,7 @@ void SimNetwork::reset_link(HostId from, HostId to) {
 }
 
 void SimNetwork::block(HostId from, HostId to) {
+  PLNET_CHECK(from < hosts_.size() && to < hosts_.size(), "a link joins two hosts");
   blocked_.insert(pair_of(from, to));
   tell_watchers(from, to);
 }
@@ -92,9 +95,11 @@ void SimNetwork::unblock_both(HostId a, HostId b) {
 }
 
 void SimNetwork::set_present(HostId host, bool present) {
+  PLNET_CHECK(host < hosts_.size(), "host was never added");
   if (hosts_[host].present && !present) ++absent_;
   if (!hosts_[host].present && present) --absent_;
   hosts_[host].present = present;
+  PLNET_CHECK(absent_ <= hosts_.size(), "no more hosts are absent than exist");
   tell_watchers(host, kNoHost);
 }
 
@@ -142,6 +147,7 @@ Instant SimNetwork::pass(Instant& free, Instant from, std::size_t bytes,
 // A host sends at its own rate to all peers. If a slow link slowed its sender, all neighbours of
 // the sender would be slow, and the cause, network or program, would be hidden.
 std::optional<Instant> SimNetwork::transit(HostId from, HostId to, std::size_t bytes) {
+  PLNET_DEBUG_CHECK(from < hosts_.size() && to < hosts_.size(), "bytes go from host to host");
   if (!reaches(from, to)) return std::nullopt;
   if (from == to) return now() + kLocalLatency;
   const Instant leaves = pass(hosts_[from].egress_free, now(), bytes, shape_.bytes_per_second);

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "drivers/net/sim/block_pool.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -21,6 +22,7 @@ class PooledBytes {
 
   // Replaces the bytes, of which `bytes` may be a part. Fills up to `size` with zeros.
   void assign(BlockPool& pool, std::span<const std::byte> bytes, std::size_t size) {
+    PLNET_DEBUG_CHECK(bytes.size() <= size, "the rest is zero");
     PooledBytes fresh;
     if (size > 0) {
       fresh.shift_ = static_cast<std::uint32_t>(

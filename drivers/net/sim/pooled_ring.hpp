@@ -37,6 +37,7 @@ class PooledRing {
   void fetch() const { __builtin_prefetch(slots_ + head_); }
 
   void push(BlockPool& pool, const T& value) {
+    PLNET_DEBUG_CHECK(count_ < kCountMask, "a ring counts its elements by 27 bits");
     if (slots_ == nullptr || count_ == capacity()) grow(pool);
     ::new (&slots_[place_of(count_)]) T(value);
     count_ = (count_ + 1U) & kCountMask;

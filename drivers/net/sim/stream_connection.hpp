@@ -49,6 +49,10 @@ struct StreamPipe {
   bool wants_writable : 1 = false;    // a write took only a part
   bool writable_pending : 1 = false;  // an event for on_writable() is scheduled
   bool window_pending : 1 = false;    // a window update is on its way
+  // Bytes are written, sent, then they arrive, and only then are read and acknowledged.
+  [[nodiscard]] bool in_order() const {
+    return read <= arrived && acknowledged <= arrived && arrived <= sent && sent <= written;
+  }
 };
 static_assert(sizeof(StreamPipe) == 128, "two cache lines");
 

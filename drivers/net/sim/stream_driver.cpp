@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "drivers/net/sim/dice.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -281,6 +282,7 @@ std::uint32_t SimStreamDriver::add_stream(StreamEndId end) {
     first_free_ = streams_[index].next_free;
   }
   Stream& stream = streams_[index];
+  PLNET_CHECK(!stream.in_use && fabric_.find(end) != nullptr, "a new stream has a connection");
   stream.end = end;
   stream.in_use = true;
   counters_.add(Id::kOpen);
@@ -290,6 +292,7 @@ std::uint32_t SimStreamDriver::add_stream(StreamEndId end) {
 
 void SimStreamDriver::free_stream(std::uint32_t index) {
   Stream& stream = streams_[index];
+  PLNET_CHECK(stream.in_use, "a stream is freed once");
   Stream fresh;
   fresh.generation = stream.generation + 1;
   fresh.queued = stream.queued;  // its place in the queue stays, for its successor or without use
@@ -303,6 +306,7 @@ void SimStreamDriver::free_stream(std::uint32_t index) {
 
 void SimStreamDriver::make_ready(std::uint32_t index) {
   Stream& stream = streams_[index];
+  PLNET_DEBUG_CHECK(index < streams_.size() && stream.in_use, "only streams in use have events");
   if (stream.queued) return;
   stream.queued = true;
   stream.next_ready = kNone;

@@ -5,6 +5,7 @@
 
 #include "drivers/net/sim/dice.hpp"
 #include "drivers/net/sim/stream_driver.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -46,6 +47,8 @@ void SimStreamFabric::on_event(std::uint64_t word) {
     case Kind::kArrival: arrival(index, end); break;
     case Kind::kWritable: writable(index, end); break;
     case Kind::kWindow:
+      PLNET_DEBUG_CHECK(connection.in_use() && connection.pipes[end].window_pending,
+                        "a window opens once");
       connection.pipes[end].window_pending = false;
       pump(index, end);
       break;
@@ -99,6 +102,7 @@ std::size_t SimStreamFabric::write(StreamEndId id,
     taken += here;
   }
   pipe.written += taken;
+  PLNET_DEBUG_CHECK(pipe.in_order(), "bytes are sent before they arrive");
   pump(id.connection, id.end);
   if (taken < offered) {
     pipe.wants_writable = true;
@@ -133,6 +137,7 @@ void SimStreamFabric::read(StreamEndId id, std::span<std::byte> direct,
   if (!direct.empty()) pipe.bytes.move_out(network_.pool(), network_.lazy_memory(), direct);
   if (!staged.empty()) pipe.bytes.move_out(network_.pool(), nullptr, staged);
   pipe.read += direct.size() + staged.size();
+  PLNET_DEBUG_CHECK(pipe.in_order(), "bytes arrive before they are read");
   loop_.note(pipe.read);
   open_window(id.connection, sender);
 }
@@ -141,6 +146,7 @@ std::size_t SimStreamFabric::hand_on(StreamEndId from, StreamEndId to, std::size
                                      std::size_t limit) {
   StreamConnection* const source = find(from);
   StreamConnection* const target = find(to);
+  PLNET_CHECK(source != nullptr, "the bytes of an open connection are handed on");
   if (target == nullptr || target->ends[to.end].state != StreamEnd::State::kOpen) return 0;
   const unsigned sender = 1U - from.end;
   StreamPipe& in = source->pipes[sender];
@@ -151,6 +157,7 @@ std::size_t SimStreamFabric::hand_on(StreamEndId from, StreamEndId to, std::size
   bytes_handed_on_ += moved;
   loop_.note(in.read);
   out.written += moved;
+  PLNET_DEBUG_CHECK(in.in_order() && out.in_order(), "bytes arrive before they are handed on");
   pump(to.connection, to.end);
   if (moved < offered) {
     out.wants_writable = true;
@@ -162,6 +169,7 @@ std::size_t SimStreamFabric::hand_on(StreamEndId from, StreamEndId to, std::size
 
 void SimStreamFabric::make_room(StreamEndId id, std::size_t bytes) {
   StreamConnection* const connection = find(id);
+  PLNET_CHECK(connection != nullptr, "room is made for an open connection");
   StreamEnd& end = connection->ends[id.end];
   if (end.receive_buffer >= bytes) return;
   end.receive_buffer = static_cast<std::uint32_t>(bytes);

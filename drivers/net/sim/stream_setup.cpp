@@ -5,6 +5,7 @@
 #include "drivers/net/sim/dice.hpp"
 #include "drivers/net/sim/stream_driver.hpp"
 #include "drivers/net/sim/stream_fabric.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -54,6 +55,9 @@ std::uint32_t SimStreamFabric::take_connection() {
   }
   StreamConnection& connection = connections_[index];
   connection.set_generation(connection.generation() + 1);
+  PLNET_CHECK(connection.in_use() && connection.pipes[0].flying.empty() &&
+                  connection.pipes[1].flying.empty(),
+              "a new connection carries nothing");
   ++live_;
   return index;
 }
@@ -73,6 +77,8 @@ void SimStreamFabric::set_options(StreamEnd& end, const socklnd::StreamOptions& 
 // An end is finished. When both are, the connection is dropped.
 void SimStreamFabric::finish_end(std::uint32_t index, unsigned end) {
   StreamConnection& connection = connections_[index];
+  PLNET_CHECK(connection.in_use() && connection.ends[end].state != StreamEnd::State::kFinished,
+              "an end finishes once");
   connection.ends[end].state = StreamEnd::State::kFinished;
   connection.ends[end].driver = nullptr;
   if (end == 0 && connection.holds_port) {
@@ -89,6 +95,7 @@ void SimStreamFabric::finish_end(std::uint32_t index, unsigned end) {
   connection.set_generation(generation);
   connection.next_free = first_free_;
   first_free_ = index;
+  PLNET_CHECK(live_ > 0, "each connection is counted");
   --live_;
 }
 
@@ -236,6 +243,8 @@ void SimStreamFabric::request_arrives(std::uint32_t index) {
 void SimStreamFabric::answer_arrives(std::uint32_t index) {
   StreamConnection& connection = connections_[index];
   StreamEnd& active = connection.ends[0];
+  PLNET_CHECK(active.driver != nullptr && active.state == StreamEnd::State::kOpening,
+              "an answer comes to an end that connects");
   active.state = StreamEnd::State::kOpen;
   watch_peer(index, 0);
   active.driver->note_connected(active.stream);
@@ -251,6 +260,7 @@ void SimStreamFabric::drop_unconfirmed(std::uint32_t index) {
   StreamConnection& connection = connections_[index];
   const StreamEnd& passive = connection.ends[1];
   if (passive.state != StreamEnd::State::kOpening) return;
+  PLNET_CHECK(passive.driver != nullptr, "a listener has taken the request");
   accepted(connection.addresses[1], *passive.driver);
   finish_end(index, 1);
 }

@@ -6,6 +6,7 @@
 #include "drivers/net/sim/dice.hpp"
 #include "drivers/net/sim/stream_driver.hpp"
 #include "drivers/net/sim/stream_fabric.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -53,6 +54,7 @@ void SimStreamFabric::pump(std::uint32_t index, unsigned end) {
 void SimStreamFabric::fly(std::uint32_t index, unsigned end, std::uint64_t to, Instant arrives,
                           bool alone) {
   StreamPipe& pipe = connections_[index].pipes[end];
+  PLNET_DEBUG_CHECK(pipe.in_order(), "a segment is written before it flies");
   const Instant at = std::max(arrives, pipe.last_arrival);
   pipe.last_arrival = at;
   if (!alone && !pipe.flying.empty() && pipe.flying.back().arrival == at) {
@@ -89,6 +91,7 @@ void SimStreamFabric::arrival(std::uint32_t index, unsigned end) {
     return;
   }
   pipe.arrived = segment.end;
+  PLNET_DEBUG_CHECK(pipe.in_order(), "bytes are sent before they arrive");
   pipe.end_arrived = pipe.end_sent && pipe.flying.empty();
   if (pipe.end_arrived) {  // a FIN acknowledges everything that its sender had received
     StreamPipe& other_way = connection.pipes[1 - end];
@@ -191,6 +194,8 @@ void SimStreamFabric::stall(std::uint32_t index, unsigned end) {
   StreamPipe& pipe = connections_[index].pipes[end];
   if (pipe.dead || pipe.stalled) return;
   pipe.stalled = true;
+  PLNET_DEBUG_CHECK(pipe.retransmits <= shape_.retransmits_max,
+                    "a connection gives up after its tries");
   schedule(network_.now() + shape_.retransmit_after * (1U << pipe.retransmits), Kind::kRetransmit,
            index, end);
 }
@@ -206,6 +211,7 @@ void SimStreamFabric::probe(std::uint32_t index, unsigned end) {
 void SimStreamFabric::retransmit(std::uint32_t index, unsigned end) {
   StreamConnection& connection = connections_[index];
   StreamPipe& pipe = connection.pipes[end];
+  PLNET_CHECK(pipe.stalled, "only a stalled direction is sent again");
   pipe.stalled = false;
   const HostId near = connection.ends[end].host;
   const HostId far = connection.ends[1 - end].host;
@@ -260,6 +266,7 @@ void SimStreamFabric::reset_end(std::uint32_t index, unsigned end, Errc cause) {
 // The peer of `end` has been unreachable since this was scheduled, or is so again.
 void SimStreamFabric::keepalive(std::uint32_t index, unsigned end) {
   StreamConnection& connection = connections_[index];
+  PLNET_CHECK(connection.ends[end].keepalive_pending, "a timer was started for this end");
   connection.ends[end].keepalive_pending = false;
   const HostId near = connection.ends[end].host;
   const HostId far = connection.ends[1 - end].host;

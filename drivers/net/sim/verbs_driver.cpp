@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "drivers/net/sim/dice.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -290,6 +291,7 @@ SimVerbsDriver::QueuePairId SimVerbsDriver::add(QueuePair& pair) {
     index = free_.back();
     free_.pop_back();
   }
+  PLNET_CHECK(slots_[index].pair == nullptr, "a free slot has no queue pair");
   slots_[index].pair = &pair;
   return {index, ++slots_[index].generation};
 }
@@ -403,6 +405,8 @@ void SimVerbsDriver::tell(const Note& note) {
     case Note::Kind::kDevice: events_.on_device(note.usable, note.cause); break;
     case Note::Kind::kDrained: {
       Slot& slot = slots_[note.id.index];
+      PLNET_CHECK(slot.pair != nullptr && slot.generation == note.id.generation,
+                  "a queue pair drains once");
       fabric_.destroy(*slot.pair);
       slot.pair = nullptr;
       free_.push_back(note.id.index);

@@ -7,6 +7,7 @@
 #include "drivers/net/sim/dice.hpp"
 #include "drivers/net/sim/fetch.hpp"
 #include "drivers/net/sim/verbs_driver.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -53,6 +54,8 @@ QueuePair& SimVerbsFabric::create(SimVerbsDriver& driver, HostId host) {
     free_.pop_back();
   }
   QueuePair& pair = pairs_[index];
+  PLNET_CHECK(!pair.in_use && pair.sends.empty() && pair.receives.empty(),
+              "a free queue pair has no requests");
   pair.index = index;
   pair.driver = &driver;
   pair.host = host;
@@ -63,6 +66,7 @@ QueuePair& SimVerbsFabric::create(SimVerbsDriver& driver, HostId host) {
 }
 
 void SimVerbsFabric::destroy(QueuePair& pair) {
+  PLNET_CHECK(pair.in_use && live_ > 0, "a queue pair is destroyed once");
   const std::uint32_t generation = pair.generation + 1;
   const std::uint32_t index = pair.index;
   pair.sends.clear(network_.pool());
@@ -76,6 +80,7 @@ void SimVerbsFabric::destroy(QueuePair& pair) {
 }
 
 o2iblnd::HandedRequest SimVerbsFabric::give_away(QueuePair& pair) {
+  PLNET_CHECK(pair.state == State::kRequested && !pair.handed, "a request is given away once");
   o2iblnd::HandedRequest request{.handle = &pair, .from = pair.remote, .to = pair.local};
   pair.driver = nullptr;
   pair.handed = true;
@@ -177,6 +182,7 @@ void SimVerbsFabric::handle_setup(Kind kind, QueuePair& pair, std::uint64_t deta
         fail(pair, detail == 0 ? Errc::kClosed : Errc::kTimedOut);
       break;
     case Kind::kDrain:
+      PLNET_CHECK(!pair.drained, "a queue pair drains once");
       pair.drained = true;
       pair.driver->note_drained(pair, shape_.drains_early);
       break;
@@ -294,12 +300,15 @@ void SimVerbsFabric::fail(QueuePair& pair, Errc cause, bool tell) {
     pair.state = State::kError;
     return;
   }
+  PLNET_CHECK(pair.driver != nullptr,
+              "only a request that is under way between shards has no driver");
   pair.driver->note_disconnected(pair, cause);
   finish(pair);
 }
 
 // Flushes all posted requests, and then, when nothing can land any more, on_drained() follows.
 void SimVerbsFabric::finish(QueuePair& pair) {
+  PLNET_CHECK(pair.state != State::kError, "a queue pair ends once");
   pair.state = State::kError;
   const auto flush = [&pair](WorkEvent event, std::uint64_t cookie) {
     pair.driver->count(SimVerbsCounters::Id::kFlushed);

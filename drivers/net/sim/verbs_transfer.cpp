@@ -6,6 +6,7 @@
 #include "drivers/net/sim/dice.hpp"
 #include "drivers/net/sim/verbs_driver.hpp"
 #include "drivers/net/sim/verbs_fabric.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -40,6 +41,8 @@ void gather(const WorkRequest& request, const ArenaTable& arenas, LazyMemory* la
 
 void SimVerbsFabric::pump(QueuePair& pair) {
   const std::uint64_t end = pair.first_send + pair.sends.size();
+  PLNET_DEBUG_CHECK(pair.next_execute >= pair.first_send && pair.next_execute <= end,
+                    "requests are executed in order");
   if (pair.arrival_pending || pair.next_execute == end) return;
   const QueuePair* peer = peer_of(pair);
   auto count = static_cast<std::size_t>(end - pair.next_execute);
@@ -69,6 +72,7 @@ void SimVerbsFabric::wait_and_retry(QueuePair& pair, Duration wait) {
 }
 
 void SimVerbsFabric::arrival(QueuePair& pair) {
+  PLNET_DEBUG_CHECK(pair.arrival_pending, "one arrival at a time");
   pair.arrival_pending = false;
   QueuePair* peer = peer_of(pair);
   if (pair.state == State::kError) return;  // flushed: it has never left
@@ -185,6 +189,7 @@ bool SimVerbsFabric::deliver(QueuePair& pair, QueuePair& peer, const WorkRequest
 }
 
 void SimVerbsFabric::acknowledge(QueuePair& pair, std::uint64_t up_to) {
+  PLNET_DEBUG_CHECK(up_to <= pair.next_execute, "a request is executed before it is acknowledged");
   while (pair.first_send < up_to) {
     const QueuePair::Work& work = pair.sends.front();
     if (work.signalled) {
@@ -200,6 +205,7 @@ void SimVerbsFabric::acknowledge(QueuePair& pair, std::uint64_t up_to) {
 void SimVerbsFabric::refuse(QueuePair& pair, Errc why) {
   pair.arrival_pending = true;
   const QueuePair* peer = peer_of(pair);
+  PLNET_CHECK(peer != nullptr, "the peer has refused the request");
   Instant at = network_.now() + network_.latency(peer->host, pair.host);
   at = std::max(at, pair.last_ack + Duration{1});
   // Behind the acknowledgement of the requests before it.

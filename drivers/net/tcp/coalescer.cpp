@@ -4,15 +4,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::drivers {
 
 void Coalescer::change(std::size_t step) {
+  PLNET_DEBUG_CHECK(step < kPauses.size(), "each step has its pause");
   step_ = step;
   settling_ = true;
   steady_windows_ = busy_windows_ = 0;
 }
 
 void Coalescer::begin_trial(Trial::Of of, std::size_t step) {
+  PLNET_DEBUG_CHECK(trial_.of == Trial::Of::kNothing, "one trial at a time");
   trial_ = {.of = of, .step_before = step_, .rate_before = rate_mean_};
   change(step);
 }
@@ -30,6 +34,7 @@ void Coalescer::judge_trial(std::uint64_t rate, std::uint64_t busy) {
 }
 
 void Coalescer::judge_longer(std::uint64_t rate) {
+  PLNET_DEBUG_CHECK(step_ > trial_.step_before, "the trial is one of a longer pause");
   const bool kept = rate >= trial_.rate_before / 100 * kRateKept;
   if (!kept && !std::exchange(trial_.doubted, true)) return;
   if (kept) {
@@ -111,6 +116,7 @@ bool Coalescer::wants_long(std::uint64_t busy) const {
 }
 
 void Coalescer::judge() {
+  PLNET_DEBUG_CHECK(window_ >= kWindow && busy_ <= window_, "a window has passed");
   constexpr std::uint64_t kNsPerUs = 1000;
   const auto window_us = static_cast<std::uint64_t>(window_.count()) / kNsPerUs;
   const std::uint64_t busy = static_cast<std::uint64_t>(busy_.count()) / kNsPerUs * 100 / window_us;

@@ -36,12 +36,15 @@ class Coalescer {
       std::chrono::microseconds(40)};
   static constexpr std::size_t kLongestShort = 2;  // the index of the longest short pause
   static constexpr std::size_t kLong = 3;
+  static_assert(kLongestShort < kLong && kLong + 1 == kPauses.size());
   // Shares of a window, in per cent: with so much work a first, a longer, or a shorter pause is
   // tried. The long pause leaves much time to a fast router.
   static constexpr std::uint64_t kBusyToBegin = 90;
   static constexpr std::uint64_t kBusyToGoOn = 60;
   static constexpr std::uint64_t kBusyToEnd = 40;
   static constexpr std::uint64_t kBusyToEndLong = 15;
+  static_assert(kBusyToEndLong < kBusyToEnd && kBusyToEnd < kBusyToGoOn &&
+                kBusyToGoOn < kBusyToBegin);
   // With less work than this in the windows without a pause, no pause is needed.
   static constexpr std::uint64_t kBusyWithout = 85;
   // A rate is the mean of so many windows.
@@ -61,6 +64,8 @@ class Coalescer {
   static constexpr std::uint64_t kGainCertain = 7;
   static constexpr std::uint64_t kGainLikely = 2;
   static constexpr std::uint64_t kGainGlimpsed = 1;
+  static_assert(kLongWindows % 4 == 0 && kGainGlimpsed < kGainLikely && kGainLikely < kGain &&
+                kGain < kGainCertain);
   // Reads with a larger mean are large enough: three quarters of the staging buffer. A long pause
   // is meant to make reads large; messages larger than the staging buffer are not small.
   static constexpr std::uint64_t kReadIsLarge = std::uint64_t{48} * 1024;
@@ -70,9 +75,11 @@ class Coalescer {
   static constexpr std::uint32_t kPatienceMin = 32;
   static constexpr std::uint32_t kLongPatienceMin = 64;
   static constexpr std::uint32_t kPatienceMax = 1024;
+  static_assert(kPatienceMin < kLongPatienceMin && kLongPatienceMin < kPatienceMax);
   // Windows until a pause is left out as a trial; doubled each time that it was needed.
   static constexpr std::uint32_t kLookBackMin = 64;
   static constexpr std::uint32_t kLookBackMax = 256;
+  static_assert(kMeanWindows < kLookBackMin && kLookBackMin < kLookBackMax);
 
   explicit Coalescer(bool ever_pauses = true) : ever_pauses_(ever_pauses) {}
 

@@ -8,6 +8,7 @@
 
 #include "drivers/net/tcp/memory.hpp"
 #include "drivers/net/tcp/socket.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
@@ -87,6 +88,9 @@ class TcpConnections {
   }
   // The id names no connection any more.
   void give(TcpConnection& connection) {
+    PLNET_CHECK(!connection.ListNode<>::linked() && !connection.ListNode<Awaiting>::linked() &&
+                    !connection.has_remainder(),
+                "a closed connection waits for nothing");
     connection.socket.reset();
     ++connection.id.generation;
     pool_.give(&connection);

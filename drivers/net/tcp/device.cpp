@@ -305,6 +305,7 @@ void TcpDevice::make_ready(TcpConnection& connection) {
 void TcpDevice::forget(TcpConnection& connection) {
   if (connection.linked()) {
     connection.unlink();
+    PLNET_CHECK(ready_count_ > 0, "ready connections are counted");
     --ready_count_;
   }
   rx_.forget_remainder(connection);
@@ -324,6 +325,7 @@ unsigned TcpDevice::accept_some(Instant now) {
     const auto index = static_cast<std::size_t>(std::countr_zero(left));
     const std::uint64_t bit = std::uint64_t{1} << index;
     TcpListener& listener = listeners_.at(index);
+    PLNET_CHECK(listener.socket.valid(), "a listener that is closed is no longer pending");
     for (unsigned i = 0; i < kAcceptsPerPoll && (pending_listeners_ & bit) != 0; ++i) {
       if (!accept_one(listener, now)) {
         if (accept_retry_at_ == Instant::max()) pending_listeners_ &= ~bit;

@@ -160,7 +160,8 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   TcpCongestion congestion_;
   TcpPorts ports_;
   TcpListeners listeners_;
-  std::uint64_t pending_listeners_ = 0;       // the readable ones, one bit each
+  std::uint64_t pending_listeners_ = 0;  // the readable ones, one bit each
+  static_assert(TcpListeners::kMax <= 64, "each listener has a bit");
   Instant accept_retry_at_ = Instant::max();  // set while accepting is suspended
   std::array<epoll_event, kServedPerPoll> harvest_{};
 };

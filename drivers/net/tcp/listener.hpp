@@ -10,6 +10,7 @@
 #include "drivers/net/tcp/congestion.hpp"
 #include "drivers/net/tcp/socket.hpp"
 #include "drivers/net/tcp/stats.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/result.hpp"
 #include "lib/socklnd/byte_stream.hpp"
 
@@ -36,7 +37,10 @@ class TcpListeners {
                                          const socklnd::StreamOptions& accepted);
   // kNotFound: no socket listens there.
   [[nodiscard]] Result<std::size_t> close(const socklnd::SocketAddress& local);
-  [[nodiscard]] TcpListener& at(std::size_t index) { return listeners_[index]; }
+  [[nodiscard]] TcpListener& at(std::size_t index) {
+    PLNET_CHECK(index < kMax, "a token names a listener");
+    return listeners_[index];
+  }
 
   enum class Accept : std::uint8_t {
     kAccepted,

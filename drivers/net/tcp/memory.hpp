@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::drivers {
 
 class TcpMemory {
@@ -23,6 +25,7 @@ class TcpMemory {
 
   [[nodiscard]] std::span<std::byte> staging() const { return bytes(staging_); }
   [[nodiscard]] std::span<std::byte> bytes(std::uint32_t buffer) const {
+    PLNET_DEBUG_CHECK(buffer != kNone, "a connection without kept bytes has no buffer");
     return {memory_.get() + std::size_t{buffer} * size_, size_};
   }
   // Hands out the staging buffer with its bytes; a fresh one takes its place.

@@ -6,6 +6,8 @@
 
 #include <netinet/in.h>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::drivers {
 
 using Id = TcpTable::Id;
@@ -35,6 +37,7 @@ Result<TcpPorts::Started> TcpPorts::connect_privileged(const ConnectRequest& req
   for (unsigned i = 0; i < kTriesPerCall && tried_ < kCount; ++i) {
     ++tried_;
     const std::uint16_t port = next_;
+    PLNET_CHECK(port >= kLowest && port <= kHighest, "a privileged port");
     next_ = port == kLowest ? kHighest : static_cast<std::uint16_t>(port - 1);
     // Two nodes that connect to each other between the same two ports would get one connection in
     // place of two, without an accept.

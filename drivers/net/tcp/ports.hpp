@@ -25,6 +25,7 @@ class TcpPorts {
   static constexpr unsigned kCount = kHighest - kLowest + 1;
   // Ports tried in one call: some 100 us when all of them are in use.
   static constexpr unsigned kTriesPerCall = 32;
+  static_assert(kLowest < kHighest && kHighest < 1024 && kTriesPerCall <= kCount);
 
   // A connect that is under way, or that has failed at once for a reason on the network.
   struct Started {

@@ -64,6 +64,7 @@ bool TcpRelay::await(TcpConnection& connection, std::size_t bytes, Instant now) 
     return false;
   }
   PLNET_CHECK(connection.awaited == 0, "a stream awaits one payload at a time");
+  PLNET_DEBUG_CHECK(!connection.ListNode<Awaiting>::linked(), "a stream waits once");
   connection.awaited = bytes;
   connection.pressed = false;
   connection.await_until = now + kPatience;
@@ -110,6 +111,8 @@ void TcpRelay::forget(TcpConnection& connection) {
 }
 
 void TcpRelay::note_first() {
+  PLNET_DEBUG_CHECK(waiting_.empty() || waiting_.front()->awaited > 0,
+                    "a stream that waits awaits bytes");
   const TcpConnection* const first = waiting_.front();
   first_until_ = first == nullptr ? Instant::max() : first->await_until;
 }
@@ -133,6 +136,7 @@ std::size_t TcpRelay::relay(TcpConnection& from, TcpConnection& to,
     bytes -= moved;
     if (held_ > 0 || moved == 0) break;
   }
+  PLNET_DEBUG_CHECK(held_ <= kBytesPerCall, "one call fills the pipe with no more");
   if (bytes == 0) return taken;
   stats_.add(Id::kShortWrites);
   // If the receiving socket was full, the system reports room later. If not, it has room now.

@@ -26,6 +26,7 @@ class TcpRx {
   // A payload is large if so much of it is outstanding; then so little is staged behind it.
   static constexpr std::size_t kBulkBytes = std::size_t{64} * 1024;
   static constexpr std::size_t kStagedOfBulk = std::size_t{16} * 1024;
+  static_assert(kStagedOfBulk < kBulkBytes && kBulkBytes <= kBytesPerTurn);
 
   TcpRx(socklnd::StreamEvents& events, TcpConnections& connections, TcpMemory& memory,
         TcpStats& stats)

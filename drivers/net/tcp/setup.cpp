@@ -52,7 +52,10 @@ TcpDevice::TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, Tcp
       relay_(config.relay, tx_, stats_),
       congestion_(config.congestion_control, stats_),
       ports_(congestion_, stats_),
-      listeners_(config.share_listeners, congestion_, stats_) {}
+      listeners_(config.share_listeners, congestion_, stats_) {
+  PLNET_CHECK(epoll_.valid() && config.connections_max < kConnectionsMax,
+              "open() has judged the configuration");
+}
 
 Result<TcpDevice::StreamId> TcpDevice::connect(const socklnd::ConnectRequest& request) {
   if (connections_.full()) return std::unexpected(Errc::kNoMemory);

@@ -48,6 +48,7 @@ std::size_t TcpTx::gather(std::span<const std::span<const std::byte>> pieces, Pl
     offered += bytes;
     at = bytes < rest.size() ? Place{at.piece, at.offset + bytes} : Place{at.piece + 1, 0};
   }
+  PLNET_DEBUG_CHECK(count <= gather_.size() && offered <= most, "a call has its limits");
   return count;
 }
 
