@@ -50,6 +50,7 @@ std::uint64_t CommandQueue::begun() const {
     from = read * 2;
   }
   const unsigned ring = units_ - kFirstUnit;
+  PLNET_DEBUG_CHECK(unit_ >= kFirstUnit && unit_ < units_, "the first units hold the status");
   return pushed_ - (unit_ + ring - from) % ring;
 }
 
@@ -77,6 +78,7 @@ void CommandQueue::advance(unsigned units) {
 }
 
 void CommandQueue::write_noops(unsigned until) {
+  PLNET_DEBUG_CHECK(until <= units_, "padding does not pass the end of the ring");
   while (unit_ < until) {
     std::uint64_t word = 0;
     unsigned units = 1;
@@ -137,6 +139,7 @@ void CommandQueue::close_slot() {
 void CommandQueue::ring() {
   if (unit_ == rung_) return;
   close_slot();
+  PLNET_DEBUG_CHECK(unit_ % 2 == 0, "the write pointer counts slots");
   rung_ = unit_;
   ++rings_;
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(memory_.launch_page + launch::kWritePointer),
@@ -145,6 +148,7 @@ void CommandQueue::ring() {
 }
 
 void CommandQueue::copy_to_window(unsigned window, unsigned units) {
+  PLNET_DEBUG_CHECK(rung_ + units <= units_, "a window does not pass the end of the ring");
   std::byte* const to = memory_.launch_page + window + low_latency_offset(rung_);
   for (unsigned i = 0; i < units * kUnitBytes; i += 8) {
     std::uint64_t word = 0;

@@ -16,6 +16,7 @@ namespace plnet::cassini {
 inline constexpr unsigned kSlotBytes = 64;
 inline constexpr unsigned kUnitBytes = 32;
 inline constexpr unsigned kFirstUnit = 8;  // after four slots of status block
+static_assert(kSlotBytes == 2 * kUnitBytes && kFirstUnit % 4 == 0);
 
 // The first place for a command of this size at or after `unit`: a multiple of its size.
 constexpr unsigned aligned_unit(unsigned unit, SizeCode size) {

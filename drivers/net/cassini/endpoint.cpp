@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::cassini {
 
 using Id = CassiniCounters::Id;
@@ -59,6 +61,7 @@ Outcome<std::unique_ptr<Endpoint>> Endpoint::create(Device& device, const Endpoi
 }
 
 Outcome<void> Endpoint::register_memory() {
+  PLNET_CHECK(!mapped_, "the memory is mapped once");
   if (memory_.bytes().empty()) return failure(Errc::kNoMemory, "no memory for queues and blocks");
   const auto mapping =
       device_.backend().map(device_.lni(), memory_.bytes().data(), memory_.bytes().size(),

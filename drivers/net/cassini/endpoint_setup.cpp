@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "drivers/net/cassini/endpoint.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::cassini {
 
@@ -57,6 +58,7 @@ Endpoint::Layout Endpoint::layout_of(const EndpointConfig& config) {
 }
 
 Outcome<void> Endpoint::build_receive() {
+  PLNET_CHECK(!receiving_, "receive objects are made anew after the former ones are gone");
   if (!tear_down_receive())
     return failure(Errc::kAgain, "the NIC has not released its objects of an earlier incarnation");
   auto done = make_receive_queues();
@@ -72,6 +74,7 @@ Outcome<void> Endpoint::build_receive() {
 }
 
 Outcome<void> Endpoint::build_transmit() {
+  PLNET_CHECK(!transmitting_, "transmit objects are made anew after the former ones are gone");
   if (!tear_down_transmit())
     return failure(Errc::kAgain, "the NIC has not released its objects of an earlier incarnation");
   if (auto done = make_transmit_queues(); !done) {

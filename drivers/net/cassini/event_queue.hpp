@@ -13,6 +13,7 @@
 #include "drivers/net/cassini/codes.hpp"
 #include "drivers/net/cassini/events.hpp"
 #include "drivers/net/cassini/status.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::cassini {
 
@@ -102,6 +103,7 @@ class EventQueue {
   }
   // Zeros distinguish a new event from one of the previous lap.
   void consume(unsigned bytes) {
+    PLNET_DEBUG_CHECK(bytes <= memory_.bytes - offset_, "an event ends within the queue");
     std::memset(memory_.queue + offset_, 0, bytes);
     offset_ += bytes;
     if (offset_ == memory_.bytes) offset_ = kEventLine;

@@ -64,6 +64,8 @@ ListEntries::ListEntries(unsigned capacity)
 unsigned ListEntries::take() {
   if (in_use_ == entries_.size()) return 0;
   const unsigned id = free_[free_head_];
+  PLNET_DEBUG_CHECK(entries_[id - 1].state == ListEntry::State::kFree,
+                    "a free entry is in no list");
   free_head_ = (free_head_ + 1) % free_.size();
   ++in_use_;
   entries_[id - 1] = {};
@@ -75,6 +77,7 @@ void ListEntries::give(unsigned id) {
   PLNET_CHECK(find(id) != nullptr, "an entry in use is released");
   entries_[id - 1].state = ListEntry::State::kFree;
   free_[(free_head_ + free_.size() - in_use_) % free_.size()] = static_cast<std::uint16_t>(id);
+  PLNET_DEBUG_CHECK(in_use_ > 0, "an entry in use is counted");
   --in_use_;
 }
 
@@ -96,6 +99,7 @@ unsigned ListEntries::by_tag(std::uint32_t tag) const {
 }
 
 void ListEntries::add_tag(unsigned id) {
+  PLNET_DEBUG_CHECK(by_tag(entries_[id - 1].tag) == 0, "a tag names one entry");
   std::size_t i = home_of(entries_[id - 1].tag);
   while (tags_[i] != 0)
     i = (i + 1) & (tags_.size() - 1);

@@ -94,10 +94,13 @@ std::uint32_t BlockPool::take() {
 
 void BlockPool::give(std::uint32_t block) {
   PLNET_CHECK(free_.size() < free_.capacity(), "more blocks are returned than were lent");
+  PLNET_CHECK(std::size_t{block} * block_bytes_ < memory_.size(), "a block of this pool");
   free_.push_back(block);
 }
 
 std::span<std::byte> BlockPool::bytes(std::uint32_t block) const {
+  PLNET_DEBUG_CHECK((std::size_t{block} + 1) * block_bytes_ <= memory_.size(),
+                    "a block of this pool");
   return memory_.subspan(std::size_t{block} * block_bytes_, block_bytes_);
 }
 

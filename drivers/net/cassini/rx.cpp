@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "drivers/net/cassini/trace.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::cassini {
 
@@ -162,6 +163,7 @@ void Receiver::work() {
   for (std::size_t i = 0; i < work_.size(); ++i) {
     const std::uint16_t id = work_[i];
     ListEntry& entry = *entries_.find(id);
+    PLNET_DEBUG_CHECK(entry.queued, "each entry of the list says so");
     // Entries that wait for the portal do not count against the limit of work.
     const bool held = entry.state == State::kWaiting && !entry.cancelling && !portal_.enabled();
     if (!held && entry.due <= context_.now && done < kWorkMax) {
@@ -179,18 +181,24 @@ void Receiver::work() {
 
 void Receiver::release(unsigned id, ListEntry& entry) {
   if (entry.tagged) {
+    PLNET_DEBUG_CHECK(tagged_ > 0, "each tagged buffer is counted");
     --tagged_;
   } else {
+    PLNET_DEBUG_CHECK(buffers_ > 0 && bytes_ >= entry.length,
+                      "each buffer is counted, with its bytes");
     --buffers_;
     bytes_ -= entry.length;
   }
   if (entry.queued) {
+    PLNET_DEBUG_CHECK(std::ranges::find(work_, static_cast<std::uint16_t>(id)) != work_.end(),
+                      "an entry that is queued is in the list");
     work_.erase(std::ranges::find(work_, static_cast<std::uint16_t>(id)));
   }
   entries_.give(id);
 }
 
 void Receiver::end(unsigned id, ListEntry& entry, const FabricCompletion& completion) {
+  PLNET_DEBUG_CHECK(entry.state != State::kDone, "an entry ends once");
   if (entry.tagged) {
     entries_.remove_tag(id);
     if (entry.block != BlockPool::kNone) blocks_.bulk.give(entry.block);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "drivers/net/cassini/trace.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::cassini {
 
@@ -33,6 +34,7 @@ Result<std::uint32_t> Transmitter::take() {
   const std::uint32_t index = free_.back();
   free_.pop_back();
   Operation& operation = operations_[index];
+  PLNET_DEBUG_CHECK(!operation.in_use && !operation.quarantined, "a free operation is idle");
   operation.in_use = true;
   operation.message = false;
   operation.waiting = false;
@@ -46,6 +48,7 @@ Result<std::uint32_t> Transmitter::take() {
 
 void Transmitter::give(std::uint32_t index) {
   Operation& operation = operations_[index];
+  PLNET_DEBUG_CHECK(operation.in_use && in_flight_ > 0, "an operation ends once");
   if (operation.block != BlockPool::kNone)
     (operation.message ? blocks_.messages : blocks_.bulk).give(operation.block);
   operation.in_use = false;
@@ -204,6 +207,7 @@ bool Transmitter::may_wait(const Operation& operation, ReturnCode code) const {
 
 void Transmitter::wait(std::uint32_t index) {
   Operation& operation = operations_[index];
+  PLNET_DEBUG_CHECK(operation.in_use && !operation.waiting, "an operation waits once");
   operation.waiting = true;
   operation.due = context_.now + operation.pause;
   operation.pause = std::min(operation.pause * 2, kPauseMax);
@@ -262,6 +266,7 @@ void Transmitter::repost() {
   for (unsigned i = 0; i < kRepostsMax && next_deadline() <= context_.now; ++i) {
     const std::uint32_t index = waiting_.front();
     Operation& operation = operations_[index];
+    PLNET_DEBUG_CHECK(operation.in_use && operation.waiting, "what waits is posted again");
     // The peer answers, and matches, our present address.
     DmaCommand command = DmaCommand::decode(operation.command);
     command.initiator = match_id(context_.own, context_.pid_bits);
@@ -324,6 +329,7 @@ void Transmitter::quarantine(Errc why) {
     context_.stats.add(Id::kQuarantined);
     if (operation.direct) continue;
     tell(operation, std::unexpected(why));
+    PLNET_CHECK(in_flight_ > 0, "each operation is counted");
     --in_flight_;
   }
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "drivers/net/mlx/connection.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::mlx {
 namespace {
@@ -79,6 +80,7 @@ bool Adapter::release_removed() {
 }
 
 Outcome<void> Adapter::bind(std::uint32_t address) {
+  PLNET_CHECK(id_ == nullptr, "an adapter binds once");
   if (rdma_create_id(desk_->channel(), &id_, nullptr, RDMA_PS_TCP) != 0)
     return verbs_failure("rdma_create_id", errno);
   sockaddr_in local{};

@@ -19,6 +19,7 @@
 #include "drivers/net/mlx/event_desk.hpp"
 #include "drivers/net/mlx/memory.hpp"
 #include "lib/base/arena.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/result.hpp"
 #include "lib/o2iblnd/queue_pair.hpp"
 
@@ -54,7 +55,10 @@ class Adapter {
 
   // Any thread. Users of the context or the domain; false: the device is gone.
   [[nodiscard]] bool enter();
-  void leave() { users_.fetch_sub(1); }
+  void leave() {
+    const std::uint32_t users = users_.fetch_sub(1);
+    PLNET_CHECK(users > 0, "each user leaves once");
+  }
   // The thread that opened it. False: the device is there, or has users.
   bool release_removed();
 

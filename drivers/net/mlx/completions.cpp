@@ -4,6 +4,7 @@
 
 #include "drivers/net/mlx/device.hpp"
 #include "drivers/net/mlx/status.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::mlx {
 
@@ -31,6 +32,7 @@ unsigned Device::poll_completions() {
 // A failed request puts its queue pair into error, which the connection manager does not notice.
 void Device::fail(Connection& connection) {
   if (connection.state == State::kDraining || connection.failed) return;
+  PLNET_DEBUG_CHECK(connection.state != State::kFree, "only a connection in use fails");
   connection.failed = true;
   failed_.push_back(connection.name);
 }

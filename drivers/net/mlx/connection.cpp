@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/mlx/connection.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::mlx {
 
 Connections::Connections(std::size_t most)
@@ -39,6 +41,7 @@ Connection* Connections::find(std::uint32_t index, std::uint32_t generation_bits
 
 void Connections::give(Connection& connection) {
   const QueuePairId next{connection.name.index, connection.name.generation + 1};
+  PLNET_CHECK(!connection.linked(), "a connection drains until it is given back");
   PLNET_CHECK(connection.state != Connection::State::kFree, "a connection is given back once");
   PLNET_CHECK(connection.pair == nullptr && connection.id == nullptr,
               "the queue pair of a connection is destroyed first");

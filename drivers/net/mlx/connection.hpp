@@ -36,6 +36,7 @@ class PostedRing {
  public:
   // Cold. Forgets all requests.
   void resize(std::size_t capacity) {
+    PLNET_CHECK(empty(), "a ring changes its size between two connections");
     const std::size_t slots = std::bit_ceil(capacity);
     if (slots > slots_.size()) slots_.resize(slots);
     mask_ = slots_.size() - 1;
@@ -164,6 +165,8 @@ struct WorkName {
   std::uint32_t number = 0;      // in its ring
 
   [[nodiscard]] static WorkName of(Kind kind, const Connection& connection, std::uint32_t number) {
+    PLNET_DEBUG_CHECK(connection.name.index < 1U << Connections::kIndexBits,
+                      "the index fits into the name");
     constexpr std::uint32_t kMask = (1U << Connections::kGenerationBits) - 1;
     return {kind, connection.name.index, connection.name.generation & kMask, number};
   }

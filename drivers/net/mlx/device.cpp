@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::mlx {
 
 using o2iblnd::ReceiveRequest;
@@ -56,6 +58,7 @@ Device::~Device() {
 }
 
 void Device::close() {
+  PLNET_CHECK(connections_.all_free(), "queue pairs end before their completion queue");
   for (const Listener& listener : listeners_)
     (void)rdma_destroy_id(listener.id);
   listeners_.clear();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "drivers/net/mlx/adapter.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::mlx {
 namespace {
@@ -187,6 +188,7 @@ void EventDesk::bring(std::uint32_t inbox, const CmEvent& event) {
   const bool there = inbox > 0 && inbox <= kInboxesMax &&
                      desks_[inbox - 1].state.load(std::memory_order_acquire) == State::kTaken;
   if (!there) return discard(event);
+  PLNET_CHECK(!stuck_.has_value(), "one event at a time waits for its inbox");
   if (!desks_[inbox - 1].inbox->put(event)) stuck_ = {.inbox = inbox, .event = event};
 }
 

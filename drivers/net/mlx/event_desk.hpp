@@ -18,6 +18,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "drivers/net/mlx/connection.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/base/ring.hpp"
@@ -103,6 +104,7 @@ class ContextUsers {
   void add(const ibv_context* context) { ++users_[context]; }
   // True: that was the last one.
   bool remove(const ibv_context* context) {
+    PLNET_CHECK(users_.contains(context), "only a known context is left");
     if (--users_[context] > 0) return false;
     users_.erase(context);
     return true;

@@ -7,6 +7,8 @@
 #include <string>
 #include <system_error>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::mlx {
 namespace {
 
@@ -19,6 +21,7 @@ std::uint64_t parts_of(const Arena& arena) {
 }  // namespace
 
 Outcome<void> Memory::enter(ibv_pd& domain) {
+  PLNET_CHECK(domain_ == nullptr, "the memory enters one domain");
   domain_ = &domain;
   for (std::size_t at = 0; at < arenas_.count(); ++at) {
     const auto i = static_cast<ArenaId>(at);
@@ -67,6 +70,7 @@ Keys Memory::keys_of_part(const Registered& of, const Fragment& fragment) const 
 ibv_mr* Memory::enter_part(std::atomic<ibv_mr*>& part, const Fragment& fragment) const {
   const Arena& arena = arenas_.arena(fragment.at.arena);
   const std::uint64_t begin = fragment.at.offset / kPartBytes * kPartBytes;
+  PLNET_CHECK(begin < arena.size, "a fragment lies in its arena");
   const std::uint64_t bytes = std::min(arena.size - begin, kPartBytes + kFragmentBytesMax);
   ibv_mr* const made = ibv_reg_mr(domain_, arena.base + begin, bytes, kAccess);
   if (made == nullptr) {

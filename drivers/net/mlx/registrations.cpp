@@ -10,6 +10,8 @@ namespace plnet::mlx {
 
 Result<MapKeys> Registrations::enter(std::uint32_t slot, const MapRegion& region) {
   if (slot >= regions_.size()) regions_.resize(slot + std::size_t{1});
+  PLNET_CHECK(region.offset + region.bytes <= arenas_.arena(region.arena).size,
+              "a region lies in its arena");
   ibv_mr* const made = ibv_reg_mr(&domain_, arenas_.arena(region.arena).base + region.offset,
                                   region.bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   if (made == nullptr) return std::unexpected(errc_of_errno(errno));

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 
 #include "drivers/net/mlx/device.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::mlx {
 
@@ -17,6 +18,10 @@ using State = Connection::State;
 
 namespace {
 
+// rdma_conn_param counts these bytes by 8 bits.
+static_assert(o2iblnd::kConnectDataBytesMax <= UINT8_MAX &&
+              o2iblnd::kAcceptDataBytesMax <= UINT8_MAX &&
+              o2iblnd::kRejectDataBytesMax <= UINT8_MAX);
 sockaddr_in address_of(const Ipv4Endpoint& endpoint) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -256,6 +261,8 @@ Result<void> Device::create_pair(Connection& connection, const QueuePairSize& si
 // Each request may complete, if only with an error, and a completion queue that is full is the end
 // of all its queue pairs.
 Result<void> Device::make_completion_room(unsigned more) {
+  PLNET_CHECK(completions_promised_ <= completion_entries_,
+              "each queue pair has room for all its completions");
   const unsigned needed = completions_promised_ + more;
   if (needed <= completion_entries_) return {};
   if (needed > adapter_.completions_max()) return std::unexpected(Errc::kNoMemory);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/mlx/tx.hpp"
 
+#include "lib/base/check.hpp"
+
 namespace plnet::mlx {
 
 using o2iblnd::WorkKind;
@@ -153,6 +155,7 @@ bool Tx::post_listed(Connection& connection, std::span<const WorkRequest> chain,
 }
 
 bool Tx::post_marker(Connection& connection) {
+  PLNET_CHECK(connection.state == Connection::State::kDraining, "the marker is the last request");
   const std::uint64_t name =
       WorkName::of(WorkName::Kind::kChain, connection, connection.chains.next()).packed();
   ibv_send_wr request{.wr_id = name, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};

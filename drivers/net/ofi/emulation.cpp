@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/check.hpp"
 #include "lib/base/random.hpp"
 
 namespace plnet::ofi {
@@ -50,6 +51,8 @@ Result<std::uint32_t> Emulation::take(const kfilnd::Target& to, std::uint64_t co
   if (!link) return link;
   const std::uint32_t number = free_.back();
   free_.pop_back();
+  PLNET_DEBUG_CHECK(operations_[number].state == Operation::State::kFree,
+                    "a free operation is idle");
   ++links_.at(*link).users;
   operations_[number] = {.generation = operations_[number].generation,
                          .link = *link,
@@ -67,6 +70,7 @@ void Emulation::give(std::uint32_t number) {
     tx_.release(operation.packet);
   }
   if (operation.block != kNone) memory_.give_block(operation.block);
+  PLNET_DEBUG_CHECK(links_.at(operation.link).users > 0, "operations are users of their link");
   --links_.at(operation.link).users;
   operation.state = Operation::State::kFree;
   ++operation.generation;
@@ -75,6 +79,7 @@ void Emulation::give(std::uint32_t number) {
 
 void Emulation::finish(std::uint32_t number, Result<void> status) {
   const Operation& operation = operations_[number];
+  PLNET_DEBUG_CHECK(operation.state != Operation::State::kFree, "an operation ends once");
   const bool message = operation.packet != kNone;
   context_.completions.push({.event = message ? FabricEvent::kSent : FabricEvent::kRemoteDone,
                              .status = status,
@@ -234,6 +239,8 @@ Result<void> Emulation::cancel_tagged(kfilnd::Tag tag) {
 void Emulation::end_tagged(std::uint32_t number, FabricEvent event, Result<void> status,
                            std::uint32_t length, std::uint64_t data) {
   const TaggedBuffer& entry = tagged_.at(number);
+  PLNET_DEBUG_CHECK(entry.state != TaggedBuffer::State::kFree && links_.at(entry.link).users > 0,
+                    "a tagged buffer ends once");
   if (entry.block != kNone) memory_.give_block(entry.block);
   --links_.at(entry.link).users;
   context_.completions.push(

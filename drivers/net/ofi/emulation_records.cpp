@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drivers/net/ofi/emulation.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::ofi {
 
@@ -162,6 +163,7 @@ Result<std::uint32_t> Emulation::match(std::uint32_t link, kfilnd::Tag tag) {
   if (entry.state != TaggedBuffer::State::kOpen ||
       !links_.at(entry.link).process.is_same_but_for_context(links_.at(link).process))
     return std::unexpected(Errc::kNotFound);
+  PLNET_DEBUG_CHECK(links_.at(entry.link).users > 0, "tagged buffers are users of their link");
   --links_.at(entry.link).users;
   ++links_.at(link).users;
   entry.link = link;
@@ -235,6 +237,8 @@ void Emulation::on_read_done(std::uint64_t owner, Result<void> status) {
 
 void Emulation::own_read_done(std::uint32_t number, Result<void> status) {
   const Operation& operation = operations_[number];
+  PLNET_DEBUG_CHECK(operation.state == Operation::State::kReading,
+                    "a read that the provider has done was granted");
   // The owner may use the memory for something else by now.
   if (status && context_.now > operation.lease) status = std::unexpected(Errc::kTimedOut);
   if (status && operation.block != kNone)
@@ -285,6 +289,8 @@ void Emulation::on_offer(std::uint32_t link, const Record& record) {
 
 void Emulation::fetched(std::uint32_t number, Result<void> status) {
   TaggedBuffer& entry = tagged_.at(number);
+  PLNET_DEBUG_CHECK(entry.state == TaggedBuffer::State::kFetching,
+                    "a read that the provider has done was offered");
   if (status && entry.block != kNone) memory_.scatter(entry.place.at, entry.buffer, entry.length);
   const bool told = put(entry.link, {.kind = RecordKind::kFetched,
                                      .status = to_wire(status),
@@ -342,6 +348,7 @@ void Emulation::on_answer(std::uint32_t link, const Record& record) {
 }
 
 void Emulation::on_packet_failed(std::uint32_t packet, Errc why) {
+  PLNET_CHECK(packet < owner_.size(), "the provider names a packet of ours");
   if (owner_[packet] != kNone) return finish(owner_[packet], std::unexpected(why));
   const std::span<const std::byte> bytes = tx_.content(packet);
   const Result<PacketHeader> header = decode_header(bytes);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "drivers/net/ofi/claim.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::ofi {
 
@@ -54,6 +55,7 @@ Result<std::uint32_t> Links::add(const Process& process) {
 }
 
 fi_addr_t Links::insert(const ProviderAddress& address) {
+  PLNET_CHECK(addresses_ != nullptr, "addresses are inserted after attach()");
   fi_addr_t made = FI_ADDR_NOTAVAIL;
   if (fi_av_insert(addresses_, address.bytes.data(), 1, &made, 0, nullptr) != 1)
     return FI_ADDR_NOTAVAIL;
@@ -184,6 +186,7 @@ void Links::forget(kfilnd::PeerAddress address) {
 bool Links::drop(std::uint32_t number) {
   Link& link = links_[number];
   PLNET_CHECK(link.in_use, "a link is dropped once");
+  PLNET_CHECK(link.resolves == 0, "a link of a peer stays until the peer is forgotten");
   if (link.first != kNone || link.open != kNone || link.in_provider + link.users > 0) return false;
   if (link.stranger) delist(number);
   remove(link.address);

@@ -10,6 +10,7 @@
 
 #include "drivers/net/ofi/address.hpp"
 #include "drivers/net/ofi/context.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/result.hpp"
 
 namespace plnet::ofi {
@@ -47,7 +48,11 @@ struct Link {
 class Links {
  public:
   Links(Context& context, const AddressRule& rule);
-  void attach(fid_av* addresses) { addresses_ = addresses; }
+  void attach(fid_av* addresses) {
+    PLNET_CHECK(addresses_ == nullptr && addresses != nullptr,
+                "an endpoint has one address vector");
+    addresses_ = addresses;
+  }
 
   [[nodiscard]] std::uint32_t find(const Process& process) const;  // kNone: unknown
   // The link of a sender. kNone: there is no place for it.
@@ -76,11 +81,14 @@ class Links {
   // The provider has a packet or a read for the link. The caller keeps the epoch until it comes
   // back: operations for an ended life may stay with the provider for ever.
   [[nodiscard]] std::uint32_t lend(std::uint32_t link) {
+    PLNET_DEBUG_CHECK(links_[link].in_use, "packets go over links in use");
     ++links_[link].in_provider;
     return links_[link].epoch;
   }
   void take_back(std::uint32_t link, std::uint32_t epoch) {
-    if (links_[link].epoch == epoch) --links_[link].in_provider;
+    if (links_[link].epoch != epoch) return;
+    PLNET_DEBUG_CHECK(links_[link].in_provider > 0, "each packet returns once");
+    --links_[link].in_provider;
   }
   [[nodiscard]] Link& at(std::uint32_t link) {
     PLNET_CHECK(link < links_.size(), "a link of this directory");

@@ -17,6 +17,7 @@ Memory::Memory(const ArenaTable& arenas, unsigned blocks, std::uint32_t block_by
 
 bool Memory::open(fid_domain* domain, const fi_info& info, std::span<std::byte> bytes,
                   std::uint64_t wanted_key, Region& region) {
+  PLNET_CHECK(region.mr == nullptr, "a region is registered once");
   if (fi_mr_reg(domain, bytes.data(), bytes.size(), FI_SEND | FI_RECV | FI_READ | FI_REMOTE_READ, 0,
                 wanted_key, 0, &region.mr, nullptr) != 0)
     return false;

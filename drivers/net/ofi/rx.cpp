@@ -8,6 +8,7 @@
 #include <rdma/fi_errno.h>
 
 #include "drivers/net/ofi/wire.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::ofi {
 
@@ -28,6 +29,7 @@ Receiver::Receiver(Context& context, const Memory& memory, RxEvents& events)
 }
 
 void Receiver::attach(Port& port, const Region& region) {
+  PLNET_CHECK(port_ == nullptr, "a receiver has one port");
   port_ = &port;
   region_ = &region;
   provider_moves_at_once_ = port.info->addr_format == FI_ADDR_STR;
@@ -88,6 +90,7 @@ unsigned Receiver::poll(unsigned limit) {
     const std::uint32_t slot = static_cast<const Handle*>(entry.op_context)->index;
     events_.on_packet(
         std::span(slots_).subspan(slot * slot_bytes_, std::min(entry.len, slot_bytes_)));
+    PLNET_DEBUG_CHECK(idle_.size() < handles_.size(), "each slot is idle or with the provider");
     idle_.push_back(slot);
     ++done;
   }

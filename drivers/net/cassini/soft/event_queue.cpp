@@ -30,6 +30,7 @@ EventQueue::EventQueue(const EventQueueSetup& setup, NicStats& stats)
       slots_(static_cast<unsigned>(setup.bytes / kSlotBytes)),
       reserved_(setup.reserved) {
   PLNET_CHECK(setup.bytes % kPageBytes == 0 && setup.bytes > 0, "an event queue is whole pages");
+  PLNET_CHECK(setup.memory != nullptr, "an event queue has memory");
   for (unsigned i = 0; i < kThresholds; ++i) {
     threshold_slots_[i] = slots_ * setup.threshold_percent[i] / 100;
     any_threshold_ |= threshold_slots_[i] != 0;
@@ -77,6 +78,7 @@ bool EventQueue::room_for(std::size_t offset, unsigned size) {
 }
 
 void EventQueue::put(const std::byte* event, unsigned size) {
+  PLNET_DEBUG_CHECK(offset_ + size <= bytes_, "an event ends within the queue");
   std::byte* at = memory_ + offset_;
   if (at[14] != std::byte{0} || at[size - 1] != std::byte{0})
     stats_.add(NicStats::Id::kEventsUncleared);
@@ -119,6 +121,7 @@ void EventQueue::pad_to(unsigned alignment) {
 }
 
 bool EventQueue::write(EventBuffer& event, unsigned size, std::uint64_t now_ns) {
+  PLNET_DEBUG_CHECK(size == 16 || size == 32 || size == 64, "an event has one of three sizes");
   if (dropped_) {  // after a dropped event, no event may follow
     stats_.add(NicStats::Id::kEventsDropped);
     return false;

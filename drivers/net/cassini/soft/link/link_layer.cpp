@@ -129,6 +129,7 @@ Peer* LinkLayer::new_peer(NicAddress address, std::uint64_t now_ns) {
   addresses_.add(address, index);
   stats_.add(LinkCount::kPeers);
   Peer& peer = peers_[index];
+  PLNET_CHECK(peer.state == Peer::State::kFree && !peer.linked(), "a free peer is in no list");
   peer.address = address;
   peer.has_mac = false;
   peer.packet_bytes_max = kPacketBytesFloor;
@@ -184,6 +185,7 @@ bool LinkLayer::evict_one(std::uint64_t now_ns) {
 
 unsigned LinkLayer::release(Peer& peer) {
   PLNET_CHECK(peer.state != Peer::State::kFree, "released twice");
+  PLNET_CHECK(&peer != current_, "a peer stays while its packet is handed up");
   if (peer.linked()) peer.unlink();
   const unsigned dropped = peer.send.drop_all(send_store_);
   peer.receive.begin_session(0, receive_store_);
@@ -221,6 +223,7 @@ void LinkLayer::reopen(Peer& peer, std::uint64_t now_ns) {
 
 void LinkLayer::open_session(Peer& peer, std::uint32_t epoch, const SessionOffer& offer,
                              Sequence receive_first, std::uint64_t now_ns) {
+  PLNET_CHECK(epoch != 0, "a session has an epoch of the peer");
   peer.state = Peer::State::kOpen;
   peer.is_proven = peer.is_doubted = false;
   peer.candidate = {};

@@ -2,6 +2,7 @@
 // Processing of received frames.
 #include "drivers/net/cassini/soft/link/link_layer.hpp"
 #include "drivers/net/cassini/soft/link/session_offer.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::cassini::soft::link {
 
@@ -273,6 +274,7 @@ void LinkLayer::hand_up(Peer& peer, bool is_void, std::span<const std::byte> pac
   if (is_void) return;
   stats_.add(LinkCount::kPacketsIn);
   stats_.add(LinkCount::kBytesIn, packet.size());
+  PLNET_DEBUG_CHECK(current_ == nullptr, "one packet at a time is handed up");
   current_ = &peer;
   events.on_packet(peer.address, packet);
   current_ = nullptr;

@@ -108,6 +108,7 @@ LinkLayer::Served LinkLayer::serve(Peer& peer, std::uint64_t now_ns, FramePort& 
 }
 
 LinkLayer::Served LinkLayer::serve_opening(Peer& peer, std::uint64_t now_ns, FramePort& port) {
+  PLNET_DEBUG_CHECK(peer.state == Peer::State::kOpening, "a free peer is in no list");
   if (now_ns < peer.retry_at_ns) return Served::kDone;
   const FrameType type = peer.has_mac ? FrameType::kHello : FrameType::kAsk;
   if (!send_plain(peer, type, now_ns, port)) return Served::kPortFull;

@@ -29,6 +29,8 @@ class ReceiveWindow {
 
   // Start-up only.
   void set_up(const LinkOptions& options) {
+    PLNET_CHECK(options.window > 1 && std::has_single_bit(options.window),
+                "a window is a power of two");
     kept_.resize(options.window);
     mask_ = options.window - 1;
   }
@@ -66,6 +68,7 @@ class ReceiveWindow {
     kept.length = static_cast<std::uint32_t>(packet.size());
     kept.is_here = true;
     ++ahead_;
+    PLNET_DEBUG_CHECK(ahead_ <= mask_, "the next packet is not among those kept");
     return Verdict::kKept;
   }
 

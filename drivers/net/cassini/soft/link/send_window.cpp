@@ -67,6 +67,8 @@ std::optional<Sequence> SendWindow::next() {
 }
 
 void SendWindow::sent(Sequence sequence, std::uint64_t now_ns) {
+  PLNET_DEBUG_CHECK(distance(first_, sequence) >= 0 && distance(sequence, end_) > 0,
+                    "only packets of the window are sent");
   Packet& it = packet(sequence);
   if (it.state == State::kLost) {
     --lost_;
@@ -79,6 +81,7 @@ void SendWindow::sent(Sequence sequence, std::uint64_t now_ns) {
   it.sent_at_ns = now_ns;
   if (++it.times_sent > 1) ++again_;
   ++flying_;
+  PLNET_DEBUG_CHECK(is_balanced(), "a packet that was sent is under way, lost or arrived");
 }
 
 void SendWindow::arrived(Sequence sequence, std::uint64_t now_ns, Outcome& outcome) {
@@ -151,6 +154,7 @@ SendWindow::Outcome SendWindow::on_ack(Sequence ack, std::span<const std::byte> 
   look_at_ns_ = kNever;
   if (flying_ > 0 && (arrived_ > 0 || again_ > 0 || packet(first_).sent_at_ns < newest_sent_ns_))
     outcome.lost = find_lost(now_ns);
+  PLNET_DEBUG_CHECK(is_balanced(), "a packet that was sent is under way, lost or arrived");
   return outcome;
 }
 
@@ -211,6 +215,7 @@ SendWindow::Overdue SendWindow::on_deadline(std::uint64_t now_ns) {
   look_at_ns_ = kNever;
   round_trip_.back_off();
   silent_since_ns_ = now_ns;
+  PLNET_DEBUG_CHECK(is_balanced(), "a packet that was sent is under way, lost or arrived");
   return overdue;
 }
 

@@ -87,6 +87,10 @@ class SendWindow {
   [[nodiscard]] const RoundTrip& round_trip() const { return round_trip_; }
 
  private:
+  // Each packet that was sent and has not left the window is in one of these states.
+  [[nodiscard]] bool is_balanced() const {
+    return flying_ + lost_ + arrived_ == next_new_ - first_ && again_ <= flying_;
+  }
   Packet& packet(Sequence sequence) { return packets_[sequence & mask_]; }
   // Counts a packet as arrived, once.
   void arrived(Sequence sequence, std::uint64_t now_ns, Outcome& outcome);
