@@ -74,7 +74,7 @@ void NullLnd::cancel(Transmit& transmit) {
 void NullLnd::release_peer(PeerLink& link) {
   auto* const peer = static_cast<NullPeer*>(link.lnd_peer);
   if (peer == nullptr) return core_.on_peer_released(link);  // the LND never knew the link
-  PLNET_CHECK(!peer->closing && peer->link == &link, "a peer is released once");
+  PLNET_CHECK(peer->link == &link, "peer and link name each other");
   peer->closing = true;
   waiting_deadline_ = Instant::min();
   raise_event(*peer);

@@ -175,7 +175,7 @@ class LaneExchangeOf {
   // Allocates all rings and lanes; a shard that is alone in its CPT needs none.
   explicit LaneExchangeOf(std::span<const std::uint16_t> cpt_of_shard) {
     const std::size_t shards = cpt_of_shard.size();
-    PLNET_CHECK(shards > 0 && shards <= kShardsMax, "a node has 1 to kShardsMax shards");
+    PLNET_CHECK(shards <= kShardsMax, "a node has at most kShardsMax shards");
     for (std::size_t i = 0; i < shards; ++i)
       ends_.push_back(std::unique_ptr<End>(new End(static_cast<ShardId>(i))));
     for (std::size_t from = 0; from < shards; ++from) {
