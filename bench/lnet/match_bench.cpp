@@ -137,7 +137,7 @@ void bind_to_unlink(benchmark::State& state) {
     const auto send =
         site.table.start(*md, {.ack = true, .response_deadline = now + kResponseTime});
     if (!send) return state.SkipWithError("a PUT is refused");
-    site.table.set_next_hop(*send, {.peer_ni = 1, .nid = site.nid});
+    site.table.set_next_hop(*send, 1, site.nid, lnet::Nid::any());
     const WireHandle wire = site.table.wire_handle(*md);
     (void)site.table.finish(*send, SentMessage{site.header, site.target}, {});
     const MatchResult ack = site.table.respond({.type = MessageType::kAck, .handle = wire});

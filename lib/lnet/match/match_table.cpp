@@ -399,11 +399,15 @@ Result<void> MatchTable::start(const MdHandle& handle, const StartRequest& reque
   return {};
 }
 
-void MatchTable::set_next_hop(const Grant& grant, const NextHop& hop) {
+// A NextHop made by the caller would be copied before its stores have left the store buffer.
+void MatchTable::set_next_hop(const Grant& grant, std::uint32_t peer_ni, const Nid& nid,
+                              const Nid& beyond) {
   PLNET_CHECK(grant.kind == EventKind::kSend, "only what we began has a next hop");
   Descriptor& md = pinned(grant);
   if (!md.response_timer.running()) return;
-  md.next_hop = hop;
+  md.next_hop.peer_ni = peer_ni;
+  md.next_hop.nid = nid;
+  md.next_hop.beyond = beyond;
 }
 
 void Descriptor::on_response_timeout(Timer& /*timer*/, Instant /*now*/) {

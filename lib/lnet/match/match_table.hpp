@@ -167,7 +167,7 @@ class MatchTable {
     return grant;
   }
   // The next hop of a started operation, each time that it has one.
-  void set_next_hop(const Grant& grant, const NextHop& hop);
+  void set_next_hop(const Grant& grant, std::uint32_t peer_ni, const Nid& nid, const Nid& beyond);
   // The MD was unlinked: a message that is still queued need not be sent (kCancelled).
   [[nodiscard]] bool aborted(const Grant& grant) const { return pinned(grant).aborted.get(); }
   // The same, readable by any shard that holds up the operation.

@@ -194,10 +194,9 @@ inline void Launcher::set_path(Message& message, Ni& ni, PeerNi* hop, const Nid&
   message.header.destination = destination;
   message.deadline = message_deadline(core_.now, ni.lnd_timeout.get(), core_.shared.parameters);
   if (!message.is_response()) {
-    core_.match.set_next_hop(
-        message.grant, {.peer_ni = hop == nullptr ? kNoPeerNi : hop->number,
-                        .nid = hop == nullptr ? destination : hop->nid,
-                        .beyond = message.next_hop_is_router ? message.target.nid : Nid::any()});
+    core_.match.set_next_hop(message.grant, hop == nullptr ? kNoPeerNi : hop->number,
+                             hop == nullptr ? destination : hop->nid,
+                             message.next_hop_is_router ? message.target.nid : kNoNid);
     // The grant of put() and get() is copied here and not there, where the copy would wait for the
     // stores that have just written it.
     (message.header.type == MessageType::kPut ? message.source : message.sink) =

@@ -182,7 +182,7 @@ TEST_F(Operations, AnAnswerThatDoesNotComeUnlinksTheMd) {
   const MdHandle handle = bind(spec);
   const auto send = start(handle, MessageType::kGet, at_ms(100));
   ASSERT_TRUE(send.has_value());
-  table.set_next_hop(*send, {.peer_ni = 5, .nid = nid_of(5), .beyond = nid_of(77)});
+  table.set_next_hop(*send, 5, nid_of(5), nid_of(77));
   finish(*send);
   pass_time(at_ms(99));
   EXPECT_EQ(events().size(), 1U);
@@ -236,7 +236,7 @@ TEST_F(Operations, ARequestBeyondAGatewayThatIsGivenUpIsReported) {
   const auto request = [&](const Nid& beyond) {
     const MdHandle handle = bind(spec);
     const auto send = start(handle, MessageType::kGet, at_ms(100));
-    table.set_next_hop(*send, {.peer_ni = 5, .nid = nid_of(5), .beyond = beyond});
+    table.set_next_hop(*send, 5, nid_of(5), beyond);
     finish(*send);
     return handle;
   };
@@ -271,7 +271,7 @@ TEST_F(Operations, APutThatAsksForNoAckIsNotTracked) {
 TEST_F(Operations, ANewRequestDoesNotInheritANextHop) {
   const MdHandle old = bind(md(0));
   const auto first = start(old, MessageType::kGet, at_ms(100));
-  table.set_next_hop(*first, {.peer_ni = 5, .nid = nid_of(5), .beyond = nid_of(77)});
+  table.set_next_hop(*first, 5, nid_of(5), nid_of(77));
   EXPECT_TRUE(table.unlink(old).has_value());
   finish(*first);
   const MdHandle fresh = bind(md(0));
