@@ -90,12 +90,12 @@ std::uint64_t SilenceWatch::Known::sum() const {
 }
 
 void SilenceWatch::hear(const lnet::SilenceNote& note, Instant now) {
-  using What = lnet::SilenceNote::What;
-  if (note.what == What::kHeard) {
+  using Kind = lnet::SilenceNote::Kind;
+  if (note.kind == Kind::kHeard) {
     known_.erase(note.target);
     return;
   }
-  if (note.what == What::kNeighbourHeard) {
+  if (note.kind == Kind::kNeighbourHeard) {
     if (const auto at = known_.find(note.target); at != known_.end())
       at->second.neighbour_heard = true;
     return;

@@ -14,13 +14,13 @@
 namespace plnet::lnet {
 
 struct SilenceNote {
-  enum class What : std::uint8_t {
+  enum class Kind : std::uint8_t {
     kUnanswered,      // requests got no answer in time
     kHeard,           // it has answered, perhaps too late
     kNeighbourHeard,  // another node of its network has answered
   };
   Nid target = Nid::any();
-  What what = What::kUnanswered;
+  Kind kind = Kind::kUnanswered;
   std::uint32_t requests = 0;  // kUnanswered: since the last such note
 };
 
@@ -33,7 +33,7 @@ class SilenceBook {
   void unanswered(const Nid& target) {
     Row& row = row_of(target);
     ++row.untold;
-    if (waiting_.push({target, SilenceNote::What::kUnanswered, row.untold})) row.untold = 0;
+    if (waiting_.push({target, SilenceNote::Kind::kUnanswered, row.untold})) row.untold = 0;
   }
   // Each answer to a descriptor of this shard.
   void heard(const Nid& source) {
@@ -66,11 +66,11 @@ class SilenceBook {
       Row& row = rows_[i];
       if (row.target.net() != source.net()) continue;
       if (row.target == source) {
-        if (waiting_.push({source, SilenceNote::What::kHeard, 0})) row = rows_[--used_];
+        if (waiting_.push({source, SilenceNote::Kind::kHeard, 0})) row = rows_[--used_];
         return;
       }
       if (!row.neighbour_heard) {
-        row.neighbour_heard = waiting_.push({row.target, SilenceNote::What::kNeighbourHeard, 0});
+        row.neighbour_heard = waiting_.push({row.target, SilenceNote::Kind::kNeighbourHeard, 0});
       }
     }
   }

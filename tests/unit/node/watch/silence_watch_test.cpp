@@ -13,7 +13,7 @@ namespace plnet::node::silence_watch_test {
 namespace {
 
 using lnet::Nid;
-using What = lnet::SilenceNote::What;
+using Kind = lnet::SilenceNote::Kind;
 using std::chrono::seconds;
 
 Nid nid_of(std::string_view text) {
@@ -31,7 +31,7 @@ class Silence : public testing::Test {
         {.route = {.net = kServer.net(), .gateway = nid_of("10.1.0.10@tcp")}, .up = true});
   }
   void unanswered(const Nid& nid, std::uint32_t requests = 1) {
-    watch.hear({nid, What::kUnanswered, requests}, now);
+    watch.hear({nid, Kind::kUnanswered, requests}, now);
   }
   [[nodiscard]] runtime::Json warnings() const {
     return warnings_of_silence(watch.list(now), routes, nets);
@@ -63,7 +63,7 @@ TEST_F(Silence, AWarningNamesTheGatewayThePossibleCausesAndWhereToLook) {
 
 TEST_F(Silence, ANeighbourThatAnswersExcludesCausesOfTheNetwork) {
   unanswered(kServer);
-  watch.hear({kServer, What::kNeighbourHeard, 0}, now);
+  watch.hear({kServer, Kind::kNeighbourHeard, 0}, now);
   EXPECT_EQ(warnings()[0]["why"],
             "the gateway (10.1.0.10@tcp) answers, and so do other nodes of tcp1. Possible causes: "
             "the peer is down, or has no route back to this node");
@@ -80,7 +80,7 @@ TEST_F(Silence, AnAnswerEndsTheWarningAndSoDoesAMinute) {
   EXPECT_TRUE(warnings().empty());
   unanswered(kServer);
   EXPECT_EQ(watch.requests_to(kServer, now), 1U);
-  watch.hear({kServer, What::kHeard, 0}, now);
+  watch.hear({kServer, Kind::kHeard, 0}, now);
   EXPECT_TRUE(warnings().empty());
 }
 

@@ -10,7 +10,7 @@
 namespace plnet::lnet::silence_book_test {
 namespace {
 
-using What = SilenceNote::What;
+using Kind = SilenceNote::Kind;
 
 const Nid kServer = parse_nid("10.2.0.2@tcp1").value();
 const Nid kOther = parse_nid("10.2.0.3@tcp1").value();
@@ -35,12 +35,12 @@ TEST(SilenceBook, TheNextMessageOfASilentPeerIsReported) {
   book.heard(kServer);
   const auto notes = notes_of(book);
   ASSERT_EQ(notes.size(), 4U);
-  EXPECT_EQ(notes[0].what, What::kUnanswered);
+  EXPECT_EQ(notes[0].kind, Kind::kUnanswered);
   EXPECT_EQ(notes[0].target, kServer);
   EXPECT_EQ(notes[1].requests, 1U);
-  EXPECT_EQ(notes[2].what, What::kNeighbourHeard);
+  EXPECT_EQ(notes[2].kind, Kind::kNeighbourHeard);
   EXPECT_EQ(notes[2].target, kServer);
-  EXPECT_EQ(notes[3].what, What::kHeard);
+  EXPECT_EQ(notes[3].kind, Kind::kHeard);
 }
 
 TEST(SilenceBook, RequestsWithoutRoomAreToldLater) {
@@ -61,7 +61,7 @@ TEST(SilenceBook, TheOldestPeerGivesWay) {
   (void)notes_of(book);
   book.heard(Nid::of(NetType::kTcp, 1, 0));
   for (const SilenceNote& note : notes_of(book))
-    EXPECT_EQ(note.what, What::kNeighbourHeard);
+    EXPECT_EQ(note.kind, Kind::kNeighbourHeard);
   book.heard(Nid::of(NetType::kTcp, 1, SilenceBook::kTargetsMax));
   EXPECT_EQ(notes_of(book).size(), 1U);
 }
