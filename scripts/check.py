@@ -32,6 +32,8 @@ TSAN = Tree("tsan", "clang++-19", *UNITY, "-Db_sanitize=thread", "-Db_lundef=fal
 # Each source alone: the product as users build it, tests and benchmarks with the fastest settings.
 ALONE = Tree("alone", "g++", "-Dtests=false", "-Dbenchmarks=false")
 ALONE_TESTS = Tree("alone-tests", "g++", "-Doptimization=0")
+# Tests compiled as users' programs are: -O3 and optimisation at link time.
+USERS = Tree("users", "g++", "-Dunity=on", "-Dunity_size=60", "-Dbenchmarks=false")
 # Only generated headers are built here: clang-tidy reads the commands.
 TIDY = Tree("tidy", "clang++-19", *UNITY, "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
 TIDY_ALONE = Tree("tidy-alone", "clang++-19", "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
@@ -126,6 +128,8 @@ STAGES = [
           Job(GCC, "tests", product_and_tests, ["unit", "concurrent"]), gate=False, quick=True),
     Stage("slow", 3, "tests that the gate runs without sanitizers, under ASan and UBSan",
           Job(ASAN, "slow tests", programs_of("slow"), ["slow"]), gate=False),
+    Stage("users", 20, "unit and simulation tests, compiled as users get the programs",
+          Job(USERS, "tests", programs_of("unit"), ["unit"]), gate=False),
     Stage("smoke", 1, "end-to-end cases of a few files", end_to_end("smoke"), gate=False, quick=True),
     Stage("alone", 45, "sources and headers each compiled alone, as users get them",
           Job(ALONE, "everything", lambda _: (), ["alone"]), Job(ALONE_TESTS, "tests and benchmarks", objects_of_tests), gate=False),
