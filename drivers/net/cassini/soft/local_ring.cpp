@@ -55,7 +55,8 @@ LocalRingWriter::Put LocalRingWriter::put(std::span<const std::byte> header,
   return Put::kDone;
 }
 
-LocalRingReader::Got LocalRingReader::take(std::span<std::byte> place, std::size_t& bytes) {
+LocalRingReader::Got LocalRingReader::look(std::size_t longest,
+                                           std::span<const std::byte>& packet) {
   const std::uint64_t written = word_at(memory_, kWrittenAt).load(std::memory_order_acquire);
   std::uint64_t available = written - read_;
   if (available == 0) return Got::kEmpty;
@@ -72,14 +73,18 @@ LocalRingReader::Got LocalRingReader::take(std::span<std::byte> place, std::size
     at = 0;
     length = word_at(data, at).load(std::memory_order_relaxed);
   }
-  if (length > place.size()) return Got::kBroken;
+  if (length > longest) return Got::kBroken;
   const std::uint64_t used = record_bytes(length);
   if (used > available || used > capacity_ - at) return Got::kBroken;
-  if (length > 0) std::memcpy(place.data(), data + at + kLengthBytes, length);
-  bytes = length;
-  read_ += used;
-  word_at(memory_, kReadAt).store(read_, std::memory_order_release);
+  packet = {data + at + kLengthBytes, length};
+  next_ = read_ + used;
   return Got::kPacket;
+}
+
+void LocalRingReader::pop() {
+  PLNET_CHECK(next_ > read_, "a packet was looked at");
+  read_ = next_;
+  word_at(memory_, kReadAt).store(read_, std::memory_order_release);
 }
 
 }  // namespace plnet::cassini::soft

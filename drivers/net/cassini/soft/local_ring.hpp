@@ -41,13 +41,17 @@ class LocalRingReader {
   LocalRingReader() = default;
   LocalRingReader(std::byte* memory, std::size_t capacity) : memory_(memory), capacity_(capacity) {}
 
-  // Copies the next packet to `place`; `bytes` is its length. A longer one than `place` is kBroken.
-  [[nodiscard]] Got take(std::span<std::byte> place, std::size_t& bytes);
+  // The next packet, where it lies: a hostile writer may change it at any moment, so that each byte
+  // is read once. One that is longer than `longest` is kBroken.
+  [[nodiscard]] Got look(std::size_t longest, std::span<const std::byte>& packet);
+  // After kPacket: the writer may use the place again.
+  void pop();
 
  private:
   std::byte* memory_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t read_ = 0;
+  std::uint64_t next_ = 0;  // position after the packet of look()
 };
 
 }  // namespace plnet::cassini::soft

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "drivers/net/cassini/soft/shared_word.hpp"
+
 namespace plnet::cassini::soft {
 
 using Bits = layout::WirePacket;
@@ -68,6 +70,7 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   if (bytes.size() < kPacketHeaderBytes) return {};
   PacketHeader header;
   std::copy_n(bytes.begin(), header.size(), header.begin());
+  end_of_copy();
   const std::byte* at = header.data();
   if (Bits::Magic::get(at) != kWireMagic || Bits::Version::get(at) != kWireVersion) return {};
   const std::uint64_t type = Bits::Type::get(at);

@@ -159,8 +159,7 @@ std::array<std::byte, WireLocal::kGreetingBytes> WireLocal::greeting(NicAddress 
   return bytes;
 }
 
-WireLocal::WireLocal(const WireLocalOptions& options)
-    : options_(options), own_(options.address), packet_(kPacketBytes) {
+WireLocal::WireLocal(const WireLocalOptions& options) : options_(options), own_(options.address) {
   looked_at_.reserve(1 + std::size_t{2} * options.peers);
   connected_.reserve(options.peers);
   incoming_.reserve(options.peers);
@@ -353,21 +352,22 @@ unsigned WireLocal::take_in(Incoming& peer, WireEvents& events) {
   if (!peer.is_proven || peer.is_done) return 0;
   unsigned done = 0;
   while (done < kPacketsPerTurn) {
-    std::size_t bytes = 0;
-    const auto got = peer.ring.take(packet_, bytes);
+    std::span<const std::byte> packet;
+    const auto got = peer.ring.look(kPacketBytes, packet);
     if (got == LocalRingReader::Got::kBroken) {
       stats_.add(LocalWireCounters::Id::kBroken);
       peer.is_done = true;
       break;
     }
-    if (got == LocalRingReader::Got::kEmpty || (peer.is_ended && peer.left < bytes)) {
+    if (got == LocalRingReader::Got::kEmpty || (peer.is_ended && peer.left < packet.size())) {
       peer.is_done = peer.is_ended;
       break;
     }
-    if (peer.is_ended) peer.left -= bytes;
+    if (peer.is_ended) peer.left -= packet.size();
     ++done;
     stats_.add(LocalWireCounters::Id::kReceived);
-    events.on_packet(peer.address, std::span<const std::byte>(packet_).first(bytes));
+    events.on_packet(peer.address, packet);
+    peer.ring.pop();
   }
   return done;
 }

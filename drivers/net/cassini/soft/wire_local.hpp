@@ -82,6 +82,7 @@ class WireLocal final : public Wire {
   [[nodiscard]] std::size_t packet_bytes_max_to(NicAddress /*to*/) const override {
     return kPacketBytes;
   }
+  [[nodiscard]] bool keeps_all() const override { return true; }
   [[nodiscard]] NicAddress route(NicAddress to, unsigned vni, unsigned pid) override;
   [[nodiscard]] bool send(NicAddress to, std::span<const std::byte> header,
                           std::span<const std::byte> payload) override;
@@ -143,8 +144,7 @@ class WireLocal final : public Wire {
   std::string path_;  // of the listener
   std::unordered_map<NicAddress, std::unique_ptr<Outgoing>> outgoing_;
   std::vector<std::unique_ptr<Incoming>> incoming_;
-  std::size_t first_ = 0;  // of incoming_: the one whose turn it is
-  std::vector<std::byte> packet_;
+  std::size_t first_ = 0;          // of incoming_: the one whose turn it is
   std::vector<pollfd> looked_at_;  // of look(), here for their memory
   std::vector<Outgoing*> connected_;
   std::uint64_t now_ns_ = 0;
