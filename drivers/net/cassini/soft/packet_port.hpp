@@ -212,15 +212,19 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   // packet_target.cpp
   void request(NicAddress from, const Packet& packet, std::span<const std::byte> payload);
   void execute(TargetConnection& target, const Packet& packet, std::span<const std::byte> payload,
-               Remembered& answer);
+               Remembered& answer, std::span<const std::byte>& read);
+  // `read`: the data of a GET, in the memory of the process.
   void move(TargetConnection& target, const Packet& packet, std::span<const std::byte> payload,
-            Remembered& answer);
+            std::span<const std::byte>& read);
   void move_atomic(TargetConnection& target, const Packet& packet,
                    std::span<const std::byte> payload, Remembered& answer);
   void clear(TargetConnection& target, unsigned up_to);
   void abandon(TargetConnection& target);
   void owe(std::uint16_t number, std::uint16_t sequence);
   bool pay(TargetConnection& target);
+  [[nodiscard]] bool send_answer(const TargetConnection& target, unsigned sequence,
+                                 const Remembered& answer, std::span<const std::byte> payload);
+  void keep(Remembered& answer, std::span<const std::byte> read);
   void pay_all();
   void nack(NicAddress to, const Packet& request, ReturnCode code, unsigned expected);
   [[nodiscard]] std::byte* slab(std::uint16_t data) {

@@ -5,6 +5,7 @@
 
 #include "drivers/net/cassini/soft/atomic.hpp"
 #include "drivers/net/cassini/soft/packet_port.hpp"
+#include "drivers/net/cassini/soft/shared_word.hpp"
 
 namespace plnet::cassini::soft {
 
@@ -65,15 +66,29 @@ void PacketPort::request(NicAddress from, const Packet& packet,
   place = Remembered{.sequence = packet.sequence};
   ++remembered_;
   stats_.add(PortCounters::Id::kReceived);
-  execute(target, packet, payload, place);
+  std::span<const std::byte> read;
+  execute(target, packet, payload, place, read);
   place.plain = place.code == ReturnCode::kOk && place.list == ListKind::kPriority &&
-                place.data == kNone && place.mlength == target.message.length;
+                place.data == kNone && read.empty() && place.mlength == target.message.length;
   target.expected = static_cast<std::uint16_t>(sequence_after(target.expected));
+  if (!read.empty()) {
+    // Saves a copy of the data: where no packet is lost, nobody asks for the response again.
+    if (wire_.keeps_all() && send_answer(target, packet.sequence, place, read)) return;
+    keep(place, read);
+  }
   owe(number, packet.sequence);
 }
 
+void PacketPort::keep(Remembered& answer, std::span<const std::byte> read) {
+  answer.data = free_slabs_.back();
+  free_slabs_.pop_back();
+  answer.length = static_cast<std::uint32_t>(read.size());
+  std::memcpy(slab(answer.data), read.data(), read.size());
+}
+
 void PacketPort::execute(TargetConnection& target, const Packet& packet,
-                         std::span<const std::byte> payload, Remembered& answer) {
+                         std::span<const std::byte> payload, Remembered& answer,
+                         std::span<const std::byte>& read) {
   if (packet.type == PacketType::kFirst) {
     abandon(target);  // the source gave it up in the middle
     target.message = packet.message;
@@ -101,7 +116,7 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
   if (is_atomic(target.message.operation)) {
     move_atomic(target, packet, payload, answer);
   } else {
-    move(target, packet, payload, answer);
+    move(target, packet, payload, read);
   }
   if (delivery.cut) delivery.outcome.code = ReturnCode::kMstCancelled;
   if (packet.eom || delivery.outcome.code != ReturnCode::kOk) {
@@ -113,7 +128,7 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
 }
 
 void PacketPort::move(TargetConnection& target, const Packet& packet,
-                      std::span<const std::byte> payload, Remembered& answer) {
+                      std::span<const std::byte> payload, std::span<const std::byte>& read) {
   Delivery& delivery = target.delivery;
   const std::uint64_t room =
       packet.offset < delivery.outcome.mlength ? delivery.outcome.mlength - packet.offset : 0;
@@ -131,12 +146,7 @@ void PacketPort::move(TargetConnection& target, const Packet& packet,
     delivery.outcome.code = ReturnCode::kUncor;
   }
   if (there.memory != nullptr && put) std::memcpy(there.memory, payload.data(), wanted);
-  if (there.memory != nullptr && !put) {
-    answer.data = free_slabs_.back();
-    free_slabs_.pop_back();
-    answer.length = static_cast<std::uint32_t>(wanted);
-    std::memcpy(slab(answer.data), there.memory, wanted);
-  }
+  if (there.memory != nullptr && !put) read = {there.memory, wanted};
 }
 
 // Nothing of the payload is trusted: it may be of any length and hold any request.
@@ -147,6 +157,7 @@ void PacketPort::move_atomic(TargetConnection& target, const Packet& packet,
   AtomicRequest request;
   const bool is_whole = payload.size() == sizeof request && packet.eom;
   if (is_whole) std::memcpy(&request, payload.data(), sizeof request);
+  end_of_copy();
   const std::uint32_t bytes = target.message.length;
   if (packet.code != ReturnCode::kOk) {
     delivery.outcome.code = packet.code;  // of the source
@@ -161,10 +172,7 @@ void PacketPort::move_atomic(TargetConnection& target, const Packet& packet,
   AtomicValue before{};
   run_atomic(request, there.memory, before);
   if (!fetches(operation)) return;
-  answer.data = free_slabs_.back();
-  free_slabs_.pop_back();
-  answer.length = bytes;
-  std::memcpy(slab(answer.data), before.data(), bytes);
+  keep(answer, std::span<const std::byte>(before).first(bytes));
 }
 
 void PacketPort::owe(std::uint16_t number, std::uint16_t sequence) {
@@ -210,26 +218,33 @@ bool PacketPort::pay(TargetConnection& target) {
              after = sequence_after(after))
           last = after;
       }
-      Packet packet;
-      packet.type = PacketType::kAck;
-      packet.connection = target.connection;
-      packet.sequence = static_cast<std::uint16_t>(last);
-      packet.expected = first.plain ? target.owed_from : std::uint16_t{0};
-      packet.epoch = target.epoch;
-      packet.code = first.code;
-      packet.mlength = first.mlength;
-      packet.list = first.list;
-      packet.length = first.length;
-      packet.message = target.message;
-      packet.message.source = target.from;
-      packet.message.destination = nic_.address();
       std::span<const std::byte> payload;
       if (first.data != kNone) payload = {slab(first.data), first.length};
-      if (!wire_.send(target.from, encode(packet), payload)) return false;
-      stats_.add(PortCounters::Id::kAnswers);
+      if (!send_answer(target, last, first, payload)) return false;
     }
     target.owed_from = static_cast<std::uint16_t>(after);
   }
+  return true;
+}
+
+// The last of a run of plain answers stands for the run, which begins with the first one owed.
+bool PacketPort::send_answer(const TargetConnection& target, unsigned sequence,
+                             const Remembered& answer, std::span<const std::byte> payload) {
+  Packet packet;
+  packet.type = PacketType::kAck;
+  packet.connection = target.connection;
+  packet.sequence = static_cast<std::uint16_t>(sequence);
+  packet.expected = answer.plain ? target.owed_from : std::uint16_t{0};
+  packet.epoch = target.epoch;
+  packet.code = answer.code;
+  packet.mlength = answer.mlength;
+  packet.list = answer.list;
+  packet.length = static_cast<std::uint32_t>(payload.size());
+  packet.message = target.message;
+  packet.message.source = target.from;
+  packet.message.destination = nic_.address();
+  if (!wire_.send(target.from, encode(packet), payload)) return false;
+  stats_.add(PortCounters::Id::kAnswers);
   return true;
 }
 

@@ -31,7 +31,8 @@ class WireEvents {
  public:
   virtual ~WireEvents() = default;
 
-  // `packet` is header and payload as sent; valid during this call.
+  // `packet` is header and payload as sent; valid during this call. A hostile NIC may change it
+  // meanwhile: read each byte once.
   virtual void on_packet(NicAddress from, std::span<const std::byte> packet) = 0;
   // The link changed, or the fabric changed the address of this NIC.
   virtual void on_link(bool up, NicAddress own) = 0;
@@ -46,6 +47,8 @@ class Wire {
   // The same for one receiver, which may have less room. Until it has announced its room, the
   // minimum of all.
   [[nodiscard]] virtual std::size_t packet_bytes_max_to(NicAddress to) const = 0;
+  // True: it neither loses nor repeats a packet while the other NIC lives.
+  [[nodiscard]] virtual bool keeps_all() const { return false; }
   // The NIC with the share of it that has the PID.
   [[nodiscard]] virtual NicAddress route(NicAddress to, unsigned /*vni*/, unsigned /*pid*/) {
     return to;

@@ -42,6 +42,10 @@ std::size_t InprocWire::packet_bytes_max_to(NicAddress to) const {
   return std::min(packet_bytes_max(), end == nullptr ? SIZE_MAX : end->packet_bytes_max());
 }
 
+bool InprocWire::keeps_all() const {
+  return cable_.faults.keeps_all;
+}
+
 bool InprocWire::send(NicAddress to, std::span<const std::byte> header,
                       std::span<const std::byte> payload) {
   const WireFaults& faults = cable_.faults;

@@ -20,6 +20,7 @@ struct WireFaults {
   std::uint64_t delay_ns = 0;
   std::size_t packet_bytes_max = 2300;
   unsigned packets_max = 1024;  // under way to one end
+  bool keeps_all = false;       // the wire says that it loses and repeats nothing
 };
 
 #define PLNET_CASSINI_INPROC_COUNTERS(X)                                                        \
@@ -41,6 +42,7 @@ class InprocWire final : public Wire {
 
   [[nodiscard]] std::size_t packet_bytes_max() const override;
   [[nodiscard]] std::size_t packet_bytes_max_to(NicAddress to) const override;
+  [[nodiscard]] bool keeps_all() const override;
   [[nodiscard]] bool send(NicAddress to, std::span<const std::byte> header,
                           std::span<const std::byte> payload) override;
   unsigned poll(std::uint64_t now_ns, WireEvents& events) override;

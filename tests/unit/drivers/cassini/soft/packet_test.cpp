@@ -106,8 +106,8 @@ TEST(SoftPacket, SequenceNumbersGoRound) {
   EXPECT_EQ(sequence_distance(7, 7), 0);
 }
 
-TEST(SoftPacket, EveryLengthBothWays) {
-  Rig rig;
+void move_every_length(const WireFaults& faults) {
+  Rig rig(faults);
   for (const std::uint32_t length : {0U, 1U, 2047U, 2048U, 2049U, 65536U, 1048576U}) {
     rig.b->append(rig.b->arena.data(), 1U << 21, 5, 1);
     rig.a->put(*rig.b, rig.a->arena.data() + 3, length, 1, length);
@@ -126,6 +126,16 @@ TEST(SoftPacket, EveryLengthBothWays) {
     EXPECT_EQ(std::memcmp(to, rig.b->arena.data(), length), 0);
     EXPECT_EQ(to[length], std::byte{0});
   }
+}
+
+TEST(SoftPacket, EveryLengthBothWays) {
+  move_every_length({});
+}
+
+// Responses to GETs then leave the target at once, or wait for the wire.
+TEST(SoftPacket, EveryLengthOnAWireThatKeepsAll) {
+  move_every_length({.keeps_all = true});
+  move_every_length({.packets_max = 2, .keeps_all = true});
 }
 
 TEST(SoftPacket, AnswersOfTheTarget) {
