@@ -2,6 +2,7 @@
 // The devices behind libcxi's functions in a process that loads the shared object. The C interface
 // has no context argument, so there is one world per process, created by the first call and kept to
 // the end.
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -15,10 +16,13 @@
 #include <vector>
 
 #include <dlfcn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "drivers/net/cassini/soft/allocations.hpp"
 #include "drivers/net/cassini/soft/fabric.hpp"
 #include "drivers/net/cassini/soft/libcxi_functions.hpp"
+#include "drivers/net/cassini/soft/nic_pacing.hpp"
 #include "drivers/net/cassini/soft/packet_port.hpp"
 #include "drivers/net/cassini/soft/soft_config.hpp"
 #include "drivers/net/cassini/soft/wire_local.hpp"
@@ -27,6 +31,11 @@ namespace plnet::cassini::soft {
 namespace {
 
 constexpr std::size_t kConfigMax = 65536;
+
+std::uint64_t real_time_ns() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                    std::chrono::nanoseconds(1));
+}
 
 // As the driver makes it (cass_svc.c: cass_svc_init()): libfabric's provider executes no triggered
 // operations for a service that keeps none.
@@ -124,10 +133,6 @@ class WiredDevices final : public Devices {
   };
 
   WiredDevices() = default;
-  static std::uint64_t real_time_ns() {
-    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
-                                      std::chrono::nanoseconds(1));
-  }
   static PortOptions port_options(NicAddress address) {
     // Sixteenths of a second, as of a NIC on a port of DPDK: peers recognise a restart.
     constexpr std::uint64_t kIncarnationNs = 62'500'000;
@@ -155,7 +160,8 @@ class World {
  public:
   explicit World(std::unique_ptr<Devices> devices)
       : devices_(std::move(devices)),
-        allocations_(devices_->gate(), devices_->nics()),
+        nics_(devices_->nics()),
+        allocations_(devices_->gate(), nics_),
         thread_([this] { run(); }) {}
   ~World() {
     stop_.store(true, std::memory_order_relaxed);
@@ -167,13 +173,40 @@ class World {
 
  private:
   void run() {
+    // A sleep ends when it should, not up to 50 us later.
+    (void)::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    std::uint64_t stepped_ns = real_time_ns();
     while (!stop_.load(std::memory_order_relaxed)) {
-      if (devices_->step() == 0) std::this_thread::yield();
+      const unsigned done = devices_->step();
+      const std::uint64_t now_ns = real_time_ns();
+      if (now_ns - stepped_ns > NicPacing::kInterruptedNs && was_interrupted())
+        pacing_.on_interrupted(now_ns);
+      stepped_ns = now_ns;
+      if (done != 0) {
+        pacing_.on_work(now_ns);
+      } else if (const std::uint64_t sleep_ns = pacing_.sleep_ns(now_ns, must_step_often());
+                 sleep_ns > 0) {
+        std::this_thread::sleep_for(std::chrono::nanoseconds(sleep_ns));
+        stepped_ns = real_time_ns();
+        pacing_.on_wake(now_ns, sleep_ns, stepped_ns);
+      }
     }
+  }
+  bool must_step_often() const {
+    return std::ranges::any_of(nics_, [](const Nic* nic) { return nic->must_step_often(); });
+  }
+  // Another thread has taken the CPU from this one since the last call.
+  bool was_interrupted() {
+    rusage usage{};
+    if (::getrusage(RUSAGE_THREAD, &usage) != 0) return false;
+    return usage.ru_nivcsw != std::exchange(interruptions_, usage.ru_nivcsw);
   }
 
   std::unique_ptr<Devices> devices_;
+  const std::vector<Nic*> nics_;
   Allocations allocations_;
+  NicPacing pacing_;
+  long interruptions_ = 0;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

@@ -17,6 +17,7 @@
 #include "drivers/net/cassini/soft/portals.hpp"
 #include "drivers/net/cassini/soft/services.hpp"
 #include "drivers/net/cassini/soft/tables.hpp"
+#include "lib/base/relaxed.hpp"
 
 namespace plnet::cassini::soft {
 
@@ -136,6 +137,8 @@ class Nic {
   [[nodiscard]] Made<void> drop_counter(unsigned number);
   [[nodiscard]] Made<void> set_writeback(unsigned number, void* writeback);
   [[nodiscard]] CountingDoorbell* counter_doorbell(unsigned number);
+  // Two stores to the doorbell of a counter between two steps count as one. Any thread may ask.
+  [[nodiscard]] bool must_step_often() const { return has_doorbells_.get(); }
 
   // Holds the operations that are under way to or from this NIC outside of it.
   class Carrier {
@@ -194,7 +197,8 @@ class Nic {
   std::vector<std::unique_ptr<CommandQueue>> queues_;  // by hardware index
   std::vector<CommandQueue*> active_;
   std::vector<unsigned> doorbells_;  // counting events that have one
-  std::size_t first_ = 0;            // of them: the one whose turn it is
+  Relaxed<bool> has_doorbells_;
+  std::size_t first_ = 0;  // of them: the one whose turn it is
   struct EqHome {
     unsigned mapping = 0;
     unsigned before = 0;  // the earlier mapping during a resize

@@ -63,6 +63,7 @@ Made<void> Nic::drop_counter(unsigned number) {
   give(counter->group, Resource::kCounters);
   initiator_.forget(number, nullptr);
   std::erase(doorbells_, number);
+  has_doorbells_.set(!doorbells_.empty());
   *counter = {};
   return {};
 }
@@ -80,6 +81,7 @@ CountingDoorbell* Nic::counter_doorbell(unsigned number) {
   if (counter->doorbell == nullptr) {
     counter->doorbell = std::make_unique<CountingDoorbell>();
     doorbells_.push_back(number);
+    has_doorbells_.set(true);
   }
   return counter->doorbell.get();
 }
