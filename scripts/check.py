@@ -33,7 +33,7 @@ TSAN = Tree("tsan", "clang++-19", *UNITY, "-Db_sanitize=thread", "-Db_lundef=fal
 ALONE = Tree("alone", "g++", "-Dtests=false", "-Dbenchmarks=false")
 ALONE_TESTS = Tree("alone-tests", "g++", "-Doptimization=0")
 # Tests compiled as users' programs are: -O3 and optimisation at link time.
-USERS = Tree("users", "g++", "-Dunity=on", "-Dunity_size=60", "-Dbenchmarks=false")
+USERS = Tree("users", "g++", *UNITY, "-Db_lto=true", "-Dbenchmarks=false")
 # Only generated headers are built here: clang-tidy reads the commands.
 TIDY = Tree("tidy", "clang++-19", *UNITY, "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
 TIDY_ALONE = Tree("tidy-alone", "clang++-19", "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
