@@ -129,7 +129,7 @@ STAGES = [
     Stage("slow", 3, "tests that the gate runs without sanitizers, under ASan and UBSan",
           Job(ASAN, "slow tests", programs_of("slow"), ["slow"]), gate=False),
     Stage("users", 20, "unit and simulation tests, compiled as users get the programs",
-          Job(USERS, "tests", programs_of("unit"), ["unit"]), gate=False),
+          Job(USERS, "tests", product_and_tests, ["unit"]), gate=False),
     Stage("smoke", 1, "end-to-end cases of a few files", end_to_end("smoke"), gate=False, quick=True),
     Stage("alone", 45, "sources and headers each compiled alone, as users get them",
           Job(ALONE, "everything", lambda _: (), ["alone"]), Job(ALONE_TESTS, "tests and benchmarks", objects_of_tests), gate=False),
