@@ -21,13 +21,14 @@ bool is_there(const std::byte* memory, std::uint64_t length, Access access) {
 
 }  // namespace
 
-unsigned AddressSpace::context_for(const MapRequest& request) {
+unsigned AddressSpace::context_for(const MapRequest& request, std::uint64_t length) {
   if (!request.kind) return static_cast<unsigned>(random_.below(kAddressContextsPerGroup));
   unsigned empty = kNoContext;
   for (unsigned lac = 0; lac < kAddressContextsPerGroup; ++lac) {
     if (!has(lac)) {
       empty = std::min(empty, lac);
-    } else if (kinds_[lac] == request.kind) {
+    } else if (kinds_[lac] == request.kind && mapped_[lac] < kContextBytes &&
+               length <= kContextBytes - mapped_[lac]) {
       return lac;
     }
   }
@@ -36,7 +37,7 @@ unsigned AddressSpace::context_for(const MapRequest& request) {
 
 AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length,
                                       const MapRequest& request) {
-  const unsigned lac = context_for(request);
+  const unsigned lac = context_for(request, length);
   if (lac == kNoContext) return {lac, 0};
   kinds_[lac] = request.kind;
   std::vector<Piece>& pieces = contexts_[lac];
@@ -54,6 +55,7 @@ AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length,
                              (request.write ? static_cast<unsigned>(Access::kWrite) : 0U);
     pieces.insert(next, {base + page_offset, length, memory, allowed,
                          request.on_demand ? std::make_unique<KnownPages>() : nullptr});
+    mapped_[lac] += length;
     return {lac, base + page_offset};
   }
 }
@@ -62,6 +64,7 @@ void AddressSpace::remove(unsigned lac, std::uint64_t iova) {
   std::vector<Piece>& pieces = contexts_[lac];
   const auto at = std::ranges::find(pieces, iova, &Piece::iova);
   PLNET_CHECK(at != pieces.end(), "an unmapped range was mapped");
+  mapped_[lac] -= at->length;
   pieces.erase(at);
 }
 

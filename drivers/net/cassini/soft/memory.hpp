@@ -29,7 +29,8 @@ struct MapRequest {
   bool write = false;
   // Nothing is pinned: pages may be missing until the device needs them.
   bool on_demand = false;
-  // Mappings of the same kind share a context, as on hardware (cass_atu.c: cass_iova_alloc()).
+  // Mappings of the same kind share a context while it has room, as on hardware (cass_atu.c:
+  // cass_iova_alloc()).
   // Nothing: any context, so that a process that mixes up contexts is found.
   std::optional<std::uint64_t> kind{};
 };
@@ -41,6 +42,8 @@ class AddressSpace {
   // A new range of device addresses in one of the contexts; the offset within the page is kept.
   // kNoContext: all of them are for mappings of other kinds.
   static constexpr unsigned kNoContext = kAddressContextsPerGroup;
+  // Room of a context; a longer mapping has one of its own (cass_nta.c: ac_size_dbl).
+  static constexpr std::uint64_t kContextBytes = std::uint64_t{32} << 30U;
   struct Place {
     unsigned lac = 0;
     std::uint64_t iova = 0;
@@ -80,11 +83,12 @@ class AddressSpace {
   }
   [[nodiscard]] Translated search(unsigned lac, std::uint64_t iova, std::uint64_t length,
                                   Access access) const;
-  [[nodiscard]] unsigned context_for(const MapRequest& request);
+  [[nodiscard]] unsigned context_for(const MapRequest& request, std::uint64_t length);
 
   Random random_;
   std::array<std::vector<Piece>, kAddressContextsPerGroup> contexts_;  // each sorted by iova
   std::array<std::optional<std::uint64_t>, kAddressContextsPerGroup> kinds_;
+  std::array<std::uint64_t, kAddressContextsPerGroup> mapped_{};      // bytes
   mutable std::array<std::size_t, kAddressContextsPerGroup> last_{};  // index of the last hit
 };
 

@@ -192,6 +192,28 @@ TEST(SoftLimits, KindsOfMappings) {
   EXPECT_TRUE(map(kAddressContextsPerGroup + 1)) << "an empty context takes any kind";
 }
 
+// A context has 32 GiB, of which a process may map more than it has (cass_nta.c: ac_size_dbl).
+TEST(SoftLimits, RoomOfAnAddressContext) {
+  Nic nic({.address = 1});
+  const unsigned group = nic.make_group(kDefaultService).value();
+  Arena memory(kPages);
+  const auto map = [&](std::size_t bytes) {
+    return nic.map(group, memory.data(), bytes, {.read = true, .on_demand = true, .kind = 1})
+        .value();
+  };
+  const auto lac = [&nic](unsigned number) { return nic.mapping(number).lac; };
+  constexpr std::size_t kGiB = std::size_t{1} << 30U;
+  const unsigned large = map(31 * kGiB);
+  const unsigned small = map(kGiB);
+  EXPECT_EQ(lac(small), lac(large));
+  EXPECT_NE(lac(map(kPages)), lac(large)) << "it is full";
+  const unsigned huge = map(100 * kGiB);
+  EXPECT_NE(lac(huge), lac(large));
+  EXPECT_NE(lac(map(32 * kGiB)), lac(huge));
+  ASSERT_TRUE(nic.unmap(small));
+  EXPECT_EQ(lac(map(kGiB)), lac(large)) << "there is room again";
+}
+
 TEST(SoftLimits, ClassesOfTheNic) {
   Nic nic({.address = 1, .traffic_classes = 0b1001});
   const unsigned group = nic.make_group(kDefaultService).value();
