@@ -2,6 +2,7 @@
 #include "drivers/net/cassini/soft/atomic.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <complex>
 #include <cstring>
 #include <type_traits>
@@ -120,7 +121,34 @@ bool is_valid(const AtomicRequest& request) {
   return false;
 }
 
+template <class Value>
+void add_atomically(const AtomicRequest& request, std::byte* at, AtomicValue& before) {
+  const std::atomic_ref value(*reinterpret_cast<Value*>(at));
+  const Value old = value.fetch_add(load<Value>(request.first.data()));
+  std::memcpy(before.data(), &old, sizeof old);
+}
+
 }  // namespace
+
+bool is_for_cpu(const AtomicRequest& request, int remap) {
+  if (remap < 0 || static_cast<int>(request.operation) != remap) return false;
+  const bool is_sum = request.operation == AtomicOperation::kSum;
+  switch (request.type) {
+    case AtomicType::kUint32:
+    case AtomicType::kUint64: return true;
+    case AtomicType::kInt32:
+    case AtomicType::kInt64: return is_sum;
+    default: return false;
+  }
+}
+
+void run_cpu_addition(const AtomicRequest& request, std::byte* value, AtomicValue& before) {
+  if (atomic_bytes(request.type) == sizeof(std::uint32_t)) {
+    add_atomically<std::uint32_t>(request, value, before);
+  } else {
+    add_atomically<std::uint64_t>(request, value, before);
+  }
+}
 
 ReturnCode check_atomic(const AtomicRequest& request, std::uint64_t address) {
   if (!is_valid(request)) return ReturnCode::kAtomicInvalid;

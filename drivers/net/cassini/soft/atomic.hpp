@@ -77,4 +77,10 @@ struct AtomicRequest {
 // A request that was checked. `before` is the value that was there.
 void run_atomic(const AtomicRequest& request, std::byte* value, AtomicValue& before);
 
+// A NIC whose operation `remap` goes to the CPU hands it whole numbers of 32 and 64 bits
+// (cass_ixe.c: cass_ixe_set_amo_remap_to_pcie_fadd()); signed ones only of sums.
+[[nodiscard]] bool is_for_cpu(const AtomicRequest& request, int remap);
+// The addition in its place, which is atomic for programs, too. A request that was checked.
+void run_cpu_addition(const AtomicRequest& request, std::byte* value, AtomicValue& before);
+
 }  // namespace plnet::cassini::soft

@@ -96,7 +96,7 @@ Outcome Fabric::move_atomic(Nic& source, const LocalBuffer& local, Nic& target,
       there.code == ReturnCode::kOk ? check_atomic(request, delivery.start) : there.code;
   if (delivery.outcome.code == ReturnCode::kOk && there.memory != nullptr) {
     AtomicValue before{};
-    run_atomic(request, there.memory, before);
+    target.tables().execute(request, fetching, there.memory, before);
     if (fetching) std::memcpy(here.memory, before.data(), message.length);
   }
   Outcome outcome = delivery.outcome;

@@ -81,7 +81,7 @@ int cxil_modify_cp(Lni* lni, Profile* profile, unsigned vni) {
   if (lni == nullptr || profile == nullptr) return -EINVAL;
   auto& object = behind<soft::ProfileObject>(profile);
   const Gate::Held held(object.gate());
-  const auto done = object.nic.change_profile(object.group, object.key, vni);
+  const auto done = object.nic.change_profile(object.group, object.key, vni, caller());
   if (done) profile->vni_pcp = vni;
   return soft::result_of(done);
 }

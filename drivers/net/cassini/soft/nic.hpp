@@ -86,7 +86,8 @@ class Nic {
                                             const ProfileRequest& request = {});
   [[nodiscard]] Made<void> drop_profile(unsigned group, unsigned lcid);
   // Another VNI for an exclusive profile.
-  [[nodiscard]] Made<void> change_profile(unsigned group, unsigned lcid, unsigned vni);
+  [[nodiscard]] Made<void> change_profile(unsigned group, unsigned lcid, unsigned vni,
+                                          const Caller& caller = {});
   struct DomainId {
     std::uint32_t key = 0;  // VNI and PID
     unsigned pid = 0;

@@ -114,10 +114,11 @@ Made<void> Nic::drop_profile(unsigned group, unsigned lcid) {
   return {};
 }
 
-Made<void> Nic::change_profile(unsigned group, unsigned lcid, unsigned vni) {
+// Any VNI that the caller may use will do (cass_cpt.c: cxi_cp_modify()).
+Made<void> Nic::change_profile(unsigned group, unsigned lcid, unsigned vni, const Caller& caller) {
   Group* const owner = group_of(group);
   if (owner == nullptr || lcid >= owner->profiles.size() || !owner->profiles[lcid].exclusive ||
-      !services_.at(owner->service_row).has_vni(vni))
+      !services_.has_vni(vni, caller))
     return no(EINVAL);
   owner->profiles[lcid].vni = static_cast<std::uint16_t>(vni);
   for (CommandQueue* const queue : active_) {
@@ -128,8 +129,8 @@ Made<void> Nic::change_profile(unsigned group, unsigned lcid, unsigned vni) {
 }
 
 bool Nic::pid_is_free(unsigned group, unsigned vni, unsigned pid) const {
+  if (tables_.domain(vni, pid) != nullptr) return false;
   const std::uint32_t key = Tables::domain_key(vni, pid);
-  if (tables_.domains.contains(key)) return false;
   const auto reserved = tables_.reserved_pids.find(key);
   return reserved == tables_.reserved_pids.end() || reserved->second == group;
 }
@@ -177,10 +178,15 @@ Made<unsigned> Nic::reserve_pids(unsigned group, unsigned vni, unsigned pid, uns
 Made<Nic::DomainId> Nic::make_domain(unsigned group, unsigned vni, unsigned pid,
                                      const Caller& caller) {
   if (pid > kPidAnyValue) return no(EINVAL);
-  if (const auto service = service_for(group, vni, caller); !service) return no(service.error());
+  const auto service = service_for(group, vni, caller);
+  if (!service) return no(service.error());
+  // A domain receives messages to all VNIs of a range (cxi_rx_profile.c: vni_attr).
+  const auto own = static_cast<std::uint16_t>(vni);
+  const bool is_of_range = (*service)->vnis.empty() && (*service)->range;
+  const VniRange vnis = is_of_range ? *(*service)->range : VniRange{own, own};
   if (pid == kPidAnyValue) {
     const auto is_anybodys = [&](unsigned one) {
-      return !tables_.domains.contains(Tables::domain_key(vni, one)) &&
+      return tables_.domain(vni, one) == nullptr &&
              !tables_.reserved_pids.contains(Tables::domain_key(vni, one));
     };
     pid = 0;
@@ -193,8 +199,9 @@ Made<Nic::DomainId> Nic::make_domain(unsigned group, unsigned vni, unsigned pid,
   const std::uint32_t key = Tables::domain_key(vni, pid);
   auto entry = std::make_unique<DomainEntry>();
   entry->group = static_cast<std::uint16_t>(group);
-  entry->vni = static_cast<std::uint16_t>(vni);
+  entry->vni = own;
   entry->pid = static_cast<std::uint16_t>(pid);
+  entry->vnis = vnis;
   tables_.domains.emplace(key, std::move(entry));
   ++group_of(group)->objects;
   portals_.domains_changed();

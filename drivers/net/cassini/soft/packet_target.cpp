@@ -170,7 +170,7 @@ void PacketPort::move_atomic(TargetConnection& target, const Packet& packet,
       there.code == ReturnCode::kOk ? check_atomic(request, delivery.start) : there.code;
   if (delivery.outcome.code != ReturnCode::kOk || there.memory == nullptr) return;
   AtomicValue before{};
-  run_atomic(request, there.memory, before);
+  nic_.tables().execute(request, fetches(operation), there.memory, before);
   if (!fetches(operation)) return;
   keep(answer, std::span<const std::byte>(before).first(bytes));
 }

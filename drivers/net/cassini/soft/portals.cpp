@@ -65,14 +65,14 @@ std::uint64_t bytes_in(ListKind list, const Message& message) {
 ReturnCode Portals::find_portal(const Message& message, unsigned& number) {
   const std::uint32_t key = Tables::domain_key(message.vni, message.pid);
   if (last_domain_ == nullptr || key != last_key_) {
-    const auto found = tables_.domains.find(key);
-    if (found == tables_.domains.end()) {
+    DomainEntry* const found = tables_.domain(message.vni, message.pid);
+    if (found == nullptr) {
       const bool vni_known = std::ranges::any_of(
-          tables_.domains, [&](const auto& one) { return one.second->vni == message.vni; });
+          tables_.domains, [&](const auto& one) { return one.second->vnis.has(message.vni); });
       return vni_known ? ReturnCode::kPtlteNotFound : ReturnCode::kVniNotFound;
     }
     last_key_ = key;
-    last_domain_ = found->second.get();
+    last_domain_ = found;
   }
   number = last_domain_->portals[message.index];
   return number != 0 ? ReturnCode::kOk : ReturnCode::kPtlteNotFound;

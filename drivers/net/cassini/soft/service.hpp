@@ -49,6 +49,7 @@ inline constexpr unsigned kServiceMembers = 2;
 struct VniRange {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
+  [[nodiscard]] bool has(unsigned vni) const { return vni >= first && vni <= last; }
 };
 
 struct Service {

@@ -27,7 +27,7 @@ constexpr unsigned kSuperuser = 0;
 bool Service::has_vni(unsigned vni) const {
   if (vni == 0 || vni > kVniMax) return false;
   if (!vnis.empty()) return std::ranges::find(vnis, vni) != vnis.end();
-  if (range) return vni >= range->first && vni <= range->last;
+  if (range) return range->has(vni);
   return any_vni;
 }
 

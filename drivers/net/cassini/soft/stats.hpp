@@ -17,6 +17,9 @@ namespace plnet::cassini::soft {
   X(kPutsSent, "puts_sent", "messages", kCount, "PUT operations begun")                            \
   X(kGetsSent, "gets_sent", "messages", kCount, "GET operations begun")                            \
   X(kAtomicsSent, "atomics_sent", "messages", kCount, "atomic operations begun")                   \
+  X(kAtomicsDone, "atomics_done", "messages", kCount, "atomic operations executed here")           \
+  X(kCpuAtomics, "cpu_atomics", "messages", kCount, "of them as additions of the CPU's")           \
+  X(kCpuFetchingAtomics, "cpu_fetching_atomics", "messages", kCount, "of them with an answer")     \
   X(kHrpSent, "hrp_sent", "messages", kCount, "of them of the traffic class type HRP")             \
   X(kBytesSent, "bytes_sent", "bytes", kCount, "asked for by operations begun")                    \
   X(kCompleted, "completed", "messages", kCount, "operations whose target answered OK")            \

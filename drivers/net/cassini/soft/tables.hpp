@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "drivers/net/cassini/soft/atomic.hpp"
 #include "drivers/net/cassini/soft/codes.hpp"
 #include "drivers/net/cassini/soft/event_queue.hpp"
 #include "drivers/net/cassini/soft/lists.hpp"
@@ -47,6 +48,7 @@ struct DomainEntry {
   std::uint16_t group = 0;
   std::uint16_t vni = 0;
   std::uint16_t pid = 0;
+  VniRange vnis;  // of messages that it receives
   unsigned maps = 0;
   std::array<std::uint16_t, kPidGranule> portals{};  // 0: not mapped
 };
@@ -123,6 +125,9 @@ struct Tables {
   bool link_up = true;
   bool retry_handler = true;  // reported in the NIC's description
   unsigned min_free_shift = 0;
+  // An AtomicOperation that the target hands to the CPU as a fetching addition (cass_ixe.c:
+  // cass_ixe_set_amo_remap_to_pcie_fadd()); -1: none.
+  int atomic_remap = -1;
   // Refuse also what hardware lets pass, and what a process only does by mistake: mappings end with
   // the last byte instead of the last page, unrestricted PUTs go to the lower half of the portal
   // indices and GETs to the upper one.
@@ -143,6 +148,14 @@ struct Tables {
   }
   [[nodiscard]] static unsigned vni_of(std::uint32_t key) { return key >> 16; }
   [[nodiscard]] static unsigned pid_of(std::uint32_t key) { return key & 0xffffU; }
+  // Nothing: no domain receives messages to this VNI and PID.
+  [[nodiscard]] DomainEntry* domain(unsigned vni, unsigned pid) const {
+    if (const auto own = domains.find(domain_key(vni, pid)); own != domains.end())
+      return own->second.get();
+    for (const auto& [key, one] : domains)
+      if (pid_of(key) == pid && one->vnis.has(vni)) return one.get();
+    return nullptr;
+  }
   [[nodiscard]] EventQueue* eq(unsigned number) const {
     return number < eqs.size() ? eqs[number].get() : nullptr;
   }
@@ -157,6 +170,14 @@ struct Tables {
   void give_entry(const PortalTable& portal, std::uint32_t index) {
     pool.give_back(index);
     resources.give(portal.service, Resource::kListEntries);
+  }
+  // An atomic operation that was checked, on memory of this NIC.
+  void execute(const AtomicRequest& request, bool fetches, std::byte* value, AtomicValue& before) {
+    stats.add(NicStats::Id::kAtomicsDone);
+    if (!is_for_cpu(request, atomic_remap)) return run_atomic(request, value, before);
+    stats.add(NicStats::Id::kCpuAtomics);
+    if (fetches) stats.add(NicStats::Id::kCpuFetchingAtomics);
+    run_cpu_addition(request, value, before);
   }
   void write(EventQueue& queue, EventBuffer& event, unsigned size) {
     if (freedom.torn_event > 0) queue.set_tearing(random.chance(freedom.torn_event));

@@ -43,6 +43,35 @@ Value run(Op operation, Type type, Value value, Value first, Value second = {},
   return target;
 }
 
+// cass_ixe.c: cass_ixe_set_amo_remap_to_pcie_fadd()
+TEST(SoftAtomic, OneOperationGoesToTheCpu) {
+  Nic nic({.address = 1});
+  Tables& tables = nic.tables();
+  alignas(8) std::array<std::byte, 8> memory{};
+  AtomicValue before{};
+  const auto execute = [&](Op operation, Type type, std::uint64_t first, bool fetches = false) {
+    const AtomicRequest request{
+        .operation = operation, .type = type, .first = bytes_of(first), .second = {}};
+    tables.execute(request, fetches, memory.data(), before);
+    std::uint64_t value = 0;
+    std::memcpy(&value, memory.data(), sizeof value);
+    return value;
+  };
+  EXPECT_EQ(execute(Op::kSwap, Type::kUint64, 40), 40U);
+  tables.atomic_remap = static_cast<int>(Op::kSwap);
+  EXPECT_EQ(execute(Op::kSwap, Type::kUint64, 2, true), 42U) << "an addition";
+  EXPECT_EQ(before, bytes_of<std::uint64_t>(40));
+  EXPECT_EQ(execute(Op::kSwap, Type::kUint32, ~0U), 41U) << "wraps around in 32 bits";
+  EXPECT_EQ(execute(Op::kSwap, Type::kInt64, 7), 7U) << "signed: by the NIC";
+  EXPECT_EQ(execute(Op::kSwap, Type::kUint16, 5), 5U) << "16 bits: by the NIC";
+  EXPECT_EQ(execute(Op::kMax, Type::kUint64, 9), 9U) << "another operation";
+  tables.atomic_remap = static_cast<int>(Op::kSum);
+  EXPECT_EQ(execute(Op::kSum, Type::kInt64, 1, true), 10U);
+  EXPECT_EQ(tables.stats.get(NicStats::Id::kAtomicsDone), 7U);
+  EXPECT_EQ(tables.stats.get(NicStats::Id::kCpuAtomics), 3U);
+  EXPECT_EQ(tables.stats.get(NicStats::Id::kCpuFetchingAtomics), 2U);
+}
+
 TEST(SoftAtomic, WholeNumbers) {
   EXPECT_EQ(run<std::int8_t>(Op::kSum, Type::kInt8, 127, 1), -128) << "wraps around";
   EXPECT_EQ(run<std::uint16_t>(Op::kSum, Type::kUint16, 65535, 2), 1);

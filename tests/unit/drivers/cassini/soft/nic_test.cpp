@@ -114,6 +114,38 @@ TEST(SoftNic, ProfilesAreShared) {
   EXPECT_EQ(error_of(nic.change_profile(group, 1, 300)), EINVAL) << "others may share it";
 }
 
+// To any VNI that some service lets the caller use (cass_cpt.c: cxi_cp_modify()).
+TEST(SoftNic, ExclusiveProfileChangesItsVni) {
+  Service exclusive{.id = 2, .vnis = {}};
+  exclusive.any_vni = false;
+  exclusive.range = {16, 31};
+  exclusive.exclusive_profiles = true;
+  Nic nic({.address = 1, .services = {Service{.id = kDefaultService, .vnis = {1}}, exclusive}});
+  const unsigned group = nic.make_group(kDefaultService).value();
+  const unsigned lcid = nic.make_profile(group, 16, 1).value();
+  EXPECT_TRUE(nic.change_profile(group, lcid, 31));
+  EXPECT_TRUE(nic.change_profile(group, lcid, 1));
+  EXPECT_EQ(error_of(nic.change_profile(group, lcid, 32)), EINVAL);
+  const unsigned common = nic.make_profile(group, 1, 1).value();
+  EXPECT_EQ(error_of(nic.change_profile(group, common, 16)), EINVAL);
+}
+
+TEST(SoftNic, DomainReceivesTheRangeOfItsService) {
+  Service range{.id = 2, .vnis = {}};
+  range.range = {16, 31};
+  Nic nic({.address = 1, .services = {Service{.id = kDefaultService, .vnis = {1}}, range}});
+  const unsigned group = nic.make_group(2).value();
+  const auto made = nic.make_domain(group, 20, 5).value();
+  EXPECT_EQ(error_of(nic.make_domain(group, 31, 5)), EEXIST);
+  EXPECT_TRUE(nic.make_domain(group, 31, 6));
+  EXPECT_TRUE(nic.make_domain(group, 1, 5)) << "the other service's";
+  EXPECT_EQ(nic.tables().domain(31, 5), nic.tables().domain(20, 5));
+  EXPECT_EQ(nic.tables().domain(16, 6)->vni, 31);
+  EXPECT_EQ(nic.tables().domain(32, 5), nullptr);
+  ASSERT_TRUE(nic.drop_domain(made.key));
+  EXPECT_EQ(nic.tables().domain(31, 5), nullptr);
+}
+
 TEST(SoftNic, PidsAreReserved) {
   Nic nic({.address = 1});
   const unsigned group = nic.make_group(1).value();
