@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 
+#include "drivers/net/cassini/soft/driver_counters.hpp"
 #include "drivers/net/cassini/soft/libcxi_functions.hpp"
 #include "drivers/net/cassini/soft/libcxi_objects.hpp"
 #include "drivers/net/cassini/soft/process_memory.hpp"
@@ -15,7 +16,6 @@ namespace {
 
 using soft::behind;
 using soft::Gate;
-using Count = soft::NicStats::Id;
 
 struct Numbers {
   unsigned first, last;
@@ -29,41 +29,10 @@ constexpr auto kNumbers = std::to_array<Numbers>(
      {1320, 1328}, {1336, 1373}, {1384, 1395}, {1400, 1407}, {1416, 1416}, {1504, 1506},
      {1508, 1508}, {1512, 1626}, {1628, 1723}, {1725, 1802}, {1806, 1970}});
 
-constexpr unsigned kCommandsOfTransmitQueues = 480;  // CQ_SUCCESS_TX_CNTR
-constexpr unsigned kMessagesRefused = 993;           // LPE_FAIL_CNTR
-
-struct Counted {
-  unsigned number;
-  Count count;
-};
-constexpr auto kCounted = std::to_array<Counted>({
-    {393, Count::kPageRequests},     // ATU_ODP_REQUESTS_0
-    {481, Count::kTargetCommands},   // CQ_SUCCESS_TGT_CNTR
-    {482, Count::kCommandFailures},  // CQ_FAIL_TX_CNTR
-    {536, Count::kLowLatency},       // CQ_NUM_LL_CMDS_0
-    {800, Count::kEvents},           // EE_EVENTS_ENQUEUED_CNTR_0
-    {812, Count::kEventsDropped},    // EE_EVENTS_DROPPED_ORDINARY_CNTR_0
-    {992, Count::kDelivered},        // LPE_SUCCESS_CNTR
-    {1047, Count::kRestricted},      // LPE_PLEC_HITS: no list is searched for them
-    {1128, Count::kTruncated},       // LPE_NUM_TRUNCATED_0
-    {1178, Count::kRestricted},      // IXE_RX_PTL_RESTRICTED_PKT
-    {1305, Count::kFlushes},         // IXE_DMAWR_FLUSH_REQS
-    {1582, Count::kHrpSent},         // HNI_HRP_ACK
-});
-
 bool is_known(unsigned number) {
   return std::ranges::any_of(kNumbers, [number](const Numbers& some) {
     return number >= some.first && number <= some.last;
   });
-}
-
-std::uint64_t value_of(const soft::Nic& nic, unsigned number) {
-  const soft::NicStats& stats = nic.tables().stats;
-  if (number == kCommandsOfTransmitQueues)
-    return stats.get(Count::kCommands) - stats.get(Count::kTargetCommands);
-  if (number == kMessagesRefused) return stats.get(Count::kNoMatch) + stats.get(Count::kRefused);
-  const auto found = std::ranges::find(kCounted, number, &Counted::number);
-  return found == kCounted.end() ? 0 : stats.get(found->count);
 }
 
 // The NIC's own clock, which stands still while the NIC does.
@@ -125,7 +94,7 @@ int cxil_read_n_cntrs(Device* device, unsigned count, const unsigned* numbers,
   auto& object = behind<soft::DeviceObject>(device);
   for (unsigned i = 0; i < count; ++i) {
     if (!is_known(numbers[i])) return -EINVAL;
-    values[i] = value_of(object.nic, numbers[i]);
+    values[i] = soft::driver_counter(object.nic, numbers[i]);
   }
   tell_time(object, time);
   return 0;
@@ -135,7 +104,7 @@ int cxil_read_all_cntrs(Device* device, std::uint64_t* values, timespec* time) {
   if (device == nullptr || values == nullptr) return -EINVAL;
   auto& object = behind<soft::DeviceObject>(device);
   for (unsigned number = 0; number < kCounterIds; ++number)
-    values[number] = is_known(number) ? value_of(object.nic, number) : 0;
+    values[number] = is_known(number) ? soft::driver_counter(object.nic, number) : 0;
   tell_time(object, time);
   return 0;
 }

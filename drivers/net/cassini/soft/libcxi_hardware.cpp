@@ -72,10 +72,11 @@ int cxil_inbound_wait(Device* device) {
   return device == nullptr ? -EINVAL : 0;
 }
 
-// No operation is turned into one of PCIe.
 int cxil_get_amo_remap_to_pcie_fadd(Device* device, int* operation) {
   if (device == nullptr || operation == nullptr) return -EINVAL;
-  *operation = -1;
+  auto& object = soft::behind<soft::DeviceObject>(device);
+  const soft::Gate::Held held(object.gate());
+  *operation = object.nic.read_atomic_remap();
   return 0;
 }
 

@@ -3,6 +3,7 @@
 // has no context argument, so there is one world per process, created by the first call and kept to
 // the end.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,8 +22,10 @@
 #include <sys/resource.h>
 
 #include "drivers/net/cassini/soft/allocations.hpp"
+#include "drivers/net/cassini/soft/driver_files.hpp"
 #include "drivers/net/cassini/soft/fabric.hpp"
 #include "drivers/net/cassini/soft/libcxi_functions.hpp"
+#include "drivers/net/cassini/soft/local_sharing.hpp"
 #include "drivers/net/cassini/soft/nic_pacing.hpp"
 #include "drivers/net/cassini/soft/packet_port.hpp"
 #include "drivers/net/cassini/soft/soft_config.hpp"
@@ -90,18 +94,34 @@ class JoinedDevices final : public Devices {
   std::uint64_t now_ns_ = 0;
 };
 
+std::uint64_t wall_ns() {
+  return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch() /
+                                    std::chrono::nanoseconds(1));
+}
+
 // Each on a wire to the NICs of other processes. Packets wait for answers in real time.
 class WiredDevices final : public Devices {
  public:
   static std::expected<std::unique_ptr<WiredDevices>, std::string> open(const SoftConfig& config) {
     auto made = std::unique_ptr<WiredDevices>(new WiredDevices);
+    const std::string& state = config.state.empty() ? config.fabric : config.state;
     for (const NicAddress address : config.addresses) {
+      const NicOptions options = nic_options(config, address);
       auto wire = WireLocal::open({.directory = config.fabric, .address = address});
       if (!wire) return std::unexpected(std::move(wire.error().what));
+      auto sharing = LocalSharing::open(state + LocalSharing::file_name(address), options.services);
+      if (!sharing) return std::unexpected(std::move(sharing.error().what));
+      const auto id = static_cast<unsigned>(made->devices_.size());
       made->devices_.push_back(
-          std::make_unique<Device>(made->gate_, std::move(*wire), nic_options(config, address)));
+          std::make_unique<Device>(made->gate_, std::move(*wire), std::move(*sharing), options));
+      made->devices_.back()->open_files(config.state, id);
     }
     return made;
+  }
+  // Programs find the last values in the files.
+  ~WiredDevices() override {
+    for (const auto& device : devices_)
+      device->tell_last();
   }
   [[nodiscard]] Gate& gate() override { return gate_; }
   [[nodiscard]] std::vector<Nic*> nics() override {
@@ -116,23 +136,62 @@ class WiredDevices final : public Devices {
     unsigned done = 0;
     for (const auto& device : devices_)
       done += device->port.step(now_ns);
+    if (now_ns >= tell_at_ns_) tell_others(now_ns);
     return done;
   }
 
  private:
   struct Device {
-    Device(Gate& gate, std::unique_ptr<WireLocal> to_others, const NicOptions& options)
+    Device(Gate& gate, std::unique_ptr<WireLocal> to_others,
+           std::unique_ptr<LocalSharing> with_others, const NicOptions& options)
         : wire(std::move(to_others)),
+          sharing(std::move(with_others)),
           nic(options),
           port(nic, *wire, port_options(wire->own()), nullptr, &gate) {
       nic.set_pid_owners(&wire->pids());
+      nic.share(sharing.get());
+    }
+    // Without a directory there are no files.
+    void open_files(const std::string& state, unsigned id) {
+      if (state.empty()) return;
+      files.emplace(state, id);
+      nic.set_host_files(&*files);
+      (void)nic.read_atomic_remap();
+      nic.show_resource_groups();
+    }
+    void tell_counters() const {
+      const CounterView view = nic.counters();
+      std::array<std::uint64_t, Sharing::kCountersMax> values{};
+      static_assert(NicCounters::kInfo.size() <= values.size());
+      for (std::size_t i = 0; i < view.values.size(); ++i)
+        values[i] = view.value(i);
+      sharing->tell_counters({values.data(), view.values.size()});
+    }
+    void tell_last() {
+      tell_counters();
+      if (files) files->show_all_counters(nic, wall_ns());
     }
     std::unique_ptr<WireLocal> wire;
+    std::unique_ptr<LocalSharing> sharing;
+    std::optional<DriverFiles> files;
     Nic nic;
     PacketPort port;
   };
 
   WiredDevices() = default;
+  // Tells other processes and programs of these NICs, and takes over their changes.
+  void tell_others(std::uint64_t now_ns) {
+    constexpr std::uint64_t kPeriodNs = 10'000'000;
+    if (!gate_.try_lock()) return;
+    const Gate::Held held(gate_, Gate::Held::Already{});
+    tell_at_ns_ = now_ns + kPeriodNs;
+    for (const auto& device : devices_) {
+      device->nic.services().refresh();
+      device->tell_counters();
+      (void)device->nic.read_atomic_remap();
+      if (device->files) device->files->show_next_counter(device->nic, wall_ns());
+    }
+  }
   static PortOptions port_options(NicAddress address) {
     // Sixteenths of a second, as of a NIC on a port of DPDK: peers recognise a restart.
     constexpr std::uint64_t kIncarnationNs = 62'500'000;
@@ -153,6 +212,7 @@ class WiredDevices final : public Devices {
 
   Gate gate_;
   std::vector<std::unique_ptr<Device>> devices_;
+  std::uint64_t tell_at_ns_ = 0;
 };
 
 // The devices, what this process has allocated on them, and the thread that steps them.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,6 +29,17 @@ class LocalDescriptor {
  private:
   int number_ = -1;
 };
+
+// F_WRLCK or F_UNLCK for one byte of a file. The lock belongs to the open descriptor, and the
+// kernel gives it back when that is closed. False, at once: another descriptor has it.
+inline bool set_byte_lock(const LocalDescriptor& file, short type, off_t at) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = at;
+  lock.l_len = 1;
+  return ::fcntl(file.number(), F_OFD_SETLK, &lock) == 0;
+}
 
 class LocalMapping {
  public:

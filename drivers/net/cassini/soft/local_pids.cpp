@@ -29,15 +29,6 @@ std::uint64_t key_of(NicAddress nic, unsigned vni, unsigned pid) {
          static_cast<std::uint64_t>(place_of(vni, pid));
 }
 
-bool set_lock(int file, short type, off_t at) {
-  struct flock lock{};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = at;
-  lock.l_len = 1;
-  return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
-}
-
 }  // namespace
 
 plnet::Outcome<void> LocalPids::open(const std::string& path, unsigned share) {
@@ -54,14 +45,14 @@ plnet::Outcome<void> LocalPids::open(const std::string& path, unsigned share) {
 
 bool LocalPids::claim(unsigned vni, unsigned pid) {
   const off_t at = place_of(vni, pid);
-  return set_lock(file_.number(), F_WRLCK, at) && ::pwrite(file_.number(), &mark_, 1, at) == 1;
+  return set_byte_lock(file_, F_WRLCK, at) && ::pwrite(file_.number(), &mark_, 1, at) == 1;
 }
 
 void LocalPids::release(unsigned vni, unsigned pid) {
   const off_t at = place_of(vni, pid);
   constexpr std::uint8_t kNobody = 0;
   (void)!::pwrite(file_.number(), &kNobody, 1, at);
-  (void)set_lock(file_.number(), F_UNLCK, at);
+  (void)set_byte_lock(file_, F_UNLCK, at);
 }
 
 int LocalPidReader::file_of(const std::string& path, NicAddress nic) {

@@ -29,6 +29,11 @@ void Nic::attach(Transport* transport, Carrier* carrier) {
   carrier_ = carrier;
 }
 
+int Nic::read_atomic_remap() {
+  if (host_files_ != nullptr) tables_.atomic_remap = host_files_->atomic_remap();
+  return tables_.atomic_remap;
+}
+
 unsigned Nic::step(std::uint64_t now_ns) {
   tables_.now_ns = now_ns;
   const Freedom& freedom = tables_.freedom;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "drivers/net/cassini/soft/command_queue.hpp"
+#include "drivers/net/cassini/soft/host_files.hpp"
 #include "drivers/net/cassini/soft/initiator.hpp"
 #include "drivers/net/cassini/soft/made.hpp"
 #include "drivers/net/cassini/soft/pid_owners.hpp"
@@ -151,6 +152,17 @@ class Nic {
   void attach(Transport* transport, Carrier* carrier);
   // Other processes share this NIC; `owners` outlives it.
   void set_pid_owners(PidOwners* owners) { pid_owners_ = owners; }
+  // Other processes share this NIC, its services and limits; before any use. `with` outlives it.
+  void share(Sharing* with) {
+    sharing_ = with;
+    services_.share(with);
+  }
+  [[nodiscard]] Sharing* sharing() const { return sharing_; }
+  // Files of the host that belong to this NIC; `files` outlives it.
+  void set_host_files(HostFiles* files) { host_files_ = files; }
+  void show_resource_groups();
+  // The operation of atomic_remap (tables.hpp) that the host has chosen now.
+  int read_atomic_remap();
   [[nodiscard]] Services& services() { return services_; }
   [[nodiscard]] const Services& services() const { return services_; }
   [[nodiscard]] const Resources& resources() const { return tables_.resources; }
@@ -191,6 +203,8 @@ class Nic {
   Initiator initiator_;
   Carrier* carrier_ = nullptr;
   PidOwners* pid_owners_ = nullptr;
+  Sharing* sharing_ = nullptr;
+  HostFiles* host_files_ = nullptr;
   Services services_;
   unsigned version_;
   unsigned traffic_classes_;
@@ -208,6 +222,7 @@ class Nic {
   [[nodiscard]] bool queue_fits(unsigned group, unsigned mapping, const std::byte* memory,
                                 std::size_t bytes) const;
   [[nodiscard]] bool take(unsigned group, Resource what) {
+    services_.refresh();
     return tables_.resources.take(group_of(group)->service_row, what);
   }
   void give(unsigned group, Resource what) {

@@ -28,7 +28,17 @@ Made<unsigned> Nic::make_group(unsigned service, const Caller& caller) {
   made->resource_group = *resource_group;
   made->sharing = sharing;
   tables_.groups[number] = std::move(made);
+  show_resource_groups();
   return number;
+}
+
+void Nic::show_resource_groups() {
+  std::vector<bool> used(tables_.limits.resource_groups);
+  for (const auto& one : tables_.groups)
+    if (one != nullptr) used[one->resource_group] = true;
+  const auto number = static_cast<unsigned>(std::ranges::count(used, true));
+  const unsigned all = services_.use_resource_groups(number);
+  if (host_files_ != nullptr) host_files_->show_resource_groups(all);
 }
 
 // One of the same service with room, or an unused one (cass_rgid.c: cass_rgid_get()).
@@ -57,6 +67,7 @@ Made<void> Nic::drop_group(unsigned group) {
   });
   services_.close(group_of(group)->service_row);
   tables_.groups[group].reset();
+  show_resource_groups();
   return {};
 }
 

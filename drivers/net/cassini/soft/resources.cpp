@@ -15,55 +15,69 @@ Resources::Resources(const Limits& limits, std::span<const Service> services)
   for (std::size_t row = 0; row < services.size(); ++row) {
     PLNET_CHECK(services[row].vnis.size() <= limits.service_vnis,
                 "a service lists few VNIs, or any may be used");
-    for (unsigned i = 0; i < kResources; ++i) {
-      rows_[row][i].share = services[row].shares[i];
-      claimed_[i] += services[row].shares[i].kept;
-      PLNET_CHECK(claimed_[i] <= total_[i], "no more is kept for services than there is");
-    }
+    set(static_cast<unsigned>(row), services[row].shares);
   }
+  for (unsigned i = 0; i < kResources; ++i)
+    PLNET_CHECK(claimed(static_cast<Resource>(i)) <= total_[i],
+                "no more is kept for services than there is");
 }
 
 bool Resources::add(unsigned row, const std::array<Share, kResources>& shares) {
   for (unsigned i = 0; i < kResources; ++i)
-    if (shares[i].kept > total_[i] - claimed_[i]) return false;
-  if (row >= rows_.size()) rows_.resize(row + 1);
-  for (unsigned i = 0; i < kResources; ++i) {
-    rows_[row][i] = {.share = shares[i]};
-    claimed_[i] += shares[i].kept;
-  }
+    if (shares[i].kept > unclaimed(static_cast<Resource>(i))) return false;
+  set(row, shares);
   return true;
+}
+
+void Resources::set(unsigned row, const std::array<Share, kResources>& shares) {
+  if (row >= rows_.size()) rows_.resize(row + 1);
+  for (unsigned i = 0; i < kResources; ++i)
+    rows_[row][i].share = shares[i];
 }
 
 void Resources::remove(unsigned row) {
   for (unsigned i = 0; i < kResources; ++i) {
     PLNET_CHECK(rows_[row][i].used == 0, "a service that goes has nothing in use");
-    claimed_[i] -= rows_[row][i].share.kept;
     rows_[row][i] = {};
   }
 }
 
+unsigned Resources::claimed(Resource what) const {
+  std::uint64_t all = 0;
+  for (unsigned row = 0; row < rows_.size(); ++row)
+    all += std::max(used(row, what), rows_[row][index(what)].share.kept);
+  return static_cast<unsigned>(std::min<std::uint64_t>(all, UINT32_MAX));
+}
+
+bool Resources::fits(unsigned row, Resource what) const {
+  const Share& share = rows_[row][index(what)].share;
+  const unsigned now = used(row, what);
+  return now <= share.most && (now <= share.kept || claimed(what) <= total_[index(what)]);
+}
+
+// Taken before the others' use is looked at, as they do: the limit holds at any moment.
 bool Resources::take(unsigned row, Resource what) {
   Account& account = rows_[row][index(what)];
-  if (account.used >= account.share.most) return false;
-  if (account.used >= account.share.kept) {
-    if (claimed_[index(what)] >= total_[index(what)]) return false;
-    ++claimed_[index(what)];
-  }
   ++account.used;
-  return true;
+  tell(row, what);
+  if (fits(row, what)) return true;
+  if (sharing_ != nullptr && sharing_->forget_ended() && fits(row, what)) return true;
+  --account.used;
+  tell(row, what);
+  return false;
 }
 
 void Resources::give(unsigned row, Resource what) {
   Account& account = rows_[row][index(what)];
   PLNET_CHECK(account.used > 0, "no more is released than was taken");
   --account.used;
-  if (account.used >= account.share.kept) --claimed_[index(what)];
+  tell(row, what);
 }
 
 unsigned Resources::used(Resource what) const {
   unsigned all = 0;
-  for (const auto& row : rows_)
-    all += row[index(what)].used;
+  for (unsigned row = 0; row < rows_.size(); ++row)
+    all += used(row, what);
   return all;
 }
 

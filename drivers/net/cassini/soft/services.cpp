@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <utility>
 
 #include "lib/base/check.hpp"
 
@@ -49,7 +50,63 @@ Services::Services(const Limits& limits, Resources& resources, std::span<const S
   }
 }
 
-std::optional<unsigned> Services::row_of(unsigned id) const {
+void Services::share(Sharing* with) {
+  sharing_ = with;
+  resources_.share(with);
+  const Turn turn(*this);
+  if (turn) load();
+}
+
+void Services::refresh() {
+  if (sharing_ == nullptr || sharing_->version() == version_) return;
+  const Turn turn(*this);
+}
+
+Services::Turn::Turn(Services& services)
+    : services_(services), is_ours_(services.sharing_ == nullptr || services.sharing_->lock()) {
+  const bool is_shared = services.sharing_ != nullptr;
+  if (is_shared && is_ours_ && services.sharing_->version() != services.version_) services.load();
+}
+
+Services::Turn::~Turn() {
+  if (services_.sharing_ != nullptr && is_ours_) services_.sharing_->unlock();
+}
+
+void Services::load() {
+  std::vector<Service> all = sharing_->load();
+  if (rows_.size() < all.size()) rows_.resize(all.size());
+  all.resize(rows_.size(), Service{.vnis = {}});
+  for (unsigned row = 0; row < rows_.size(); ++row) {
+    rows_[row].service = std::move(all[row]);
+    resources_.set(row, rows_[row].service.shares);
+  }
+  version_ = sharing_->version();
+}
+
+void Services::publish(unsigned row) {
+  if (sharing_ == nullptr) return;
+  sharing_->store(row, rows_[row].service);
+  version_ = sharing_->version();
+}
+
+void Services::tell_users(unsigned row) {
+  if (sharing_ != nullptr) sharing_->tell(row, Sharing::kGroups, rows_[row].users);
+}
+
+unsigned Services::use_resource_groups(unsigned number) {
+  if (sharing_ == nullptr) return number;
+  sharing_->tell(0, Sharing::kResourceGroups, number);
+  (void)sharing_->forget_ended();
+  return number + sharing_->others(0, Sharing::kResourceGroups);
+}
+
+std::optional<unsigned> Services::row_of(unsigned id) {
+  refresh();
+  if (sharing_ != nullptr) (void)sharing_->forget_ended();
+  return find(id);
+}
+
+std::optional<unsigned> Services::find(unsigned id) const {
   if (!has_service(id)) return std::nullopt;
   const auto found =
       std::ranges::find_if(rows_, [id](const Row& row) { return row.service.id == id; });
@@ -57,7 +114,9 @@ std::optional<unsigned> Services::row_of(unsigned id) const {
   return static_cast<unsigned>(found - rows_.begin());
 }
 
-std::vector<unsigned> Services::rows() const {
+std::vector<unsigned> Services::rows() {
+  refresh();
+  if (sharing_ != nullptr) (void)sharing_->forget_ended();
   std::vector<unsigned> all;
   for (unsigned row = 0; row < rows_.size(); ++row)
     if (has_service(rows_[row].service.id)) all.push_back(row);
@@ -104,6 +163,8 @@ bool Services::has_pool(Resource what, unsigned pools) const {
 
 Made<unsigned> Services::add(const Service& wanted, Shortage& shortage) {
   if (const int error = check(wanted); error != 0) return no(error);
+  const Turn turn(*this);
+  if (!turn) return no(EAGAIN);
   Service service = wanted;
   service.id = 0;
   if (overlaps(service)) return no(EEXIST);
@@ -125,41 +186,53 @@ Made<unsigned> Services::add(const Service& wanted, Shortage& shortage) {
     shortage.triggered_pools = true;
   if (shortage.entry_pools || shortage.triggered_pools) return no(ENOSPC);
   unsigned id = kDefaultService;
-  while (row_of(id))
+  while (find(id))
     ++id;
   if (id > kServicesMax) return no(ENOSPC);
   unsigned row = 0;
   while (row < rows_.size() && has_service(rows_[row].service.id))
     ++row;
-  if (!resources_.add(row, service.shares)) return no(ENOSPC);
+  if (row >= Sharing::kRows || !resources_.add(row, service.shares)) return no(ENOSPC);
   service.id = id;
   if (row == rows_.size()) rows_.emplace_back();
   rows_[row] = {std::move(service), 0};
+  publish(row);
   return id;
 }
 
-// One that no LNI uses.
-Made<Services::Row*> Services::idle(unsigned id) {
-  const auto row = row_of(id);
+bool Services::is_idle(unsigned row) {
+  if (rows_[row].users > 0) return false;
+  if (sharing_ == nullptr || sharing_->others(row, Sharing::kGroups) == 0) return true;
+  return sharing_->forget_ended() && sharing_->others(row, Sharing::kGroups) == 0;
+}
+
+// The row of one that no LNI uses, of any process.
+Made<unsigned> Services::idle(unsigned id) {
+  const auto row = find(id);
   if (!row) return no(EINVAL);
-  if (rows_[*row].users > 0) return no(EBUSY);
-  return &rows_[*row];
+  if (!is_idle(*row)) return no(EBUSY);
+  return *row;
 }
 
 Made<void> Services::remove(unsigned id) {
   if (id == kDefaultService) return no(EINVAL);
+  const Turn turn(*this);
+  if (!turn) return no(EAGAIN);
   const auto row = idle(id);
   if (!row) return no(row.error());
-  resources_.remove(static_cast<unsigned>(*row - rows_.data()));
-  **row = {Service{.vnis = {}}, 0};
+  resources_.remove(*row);
+  rows_[*row] = {Service{.vnis = {}}, 0};
+  publish(*row);
   return {};
 }
 
 Made<void> Services::update(const Service& wanted) {
   if (const int error = check(wanted); error != 0) return no(error);
+  const Turn turn(*this);
+  if (!turn) return no(EAGAIN);
   const auto row = idle(wanted.id);
   if (!row) return no(row.error());
-  Service& service = (*row)->service;
+  Service& service = rows_[*row].service;
   if (service.restricts_resources != wanted.restricts_resources) return no(EINVAL);
   if (overlaps(wanted)) return no(EEXIST);
   Service next = wanted;
@@ -171,19 +244,25 @@ Made<void> Services::update(const Service& wanted) {
   next.groups_per_id = service.groups_per_id;
   next.is_system = service.is_system;
   service = std::move(next);
+  publish(*row);
   return {};
 }
 
 Made<void> Services::enable(unsigned id, bool enabled) {
+  const Turn turn(*this);
+  if (!turn) return no(EAGAIN);
   const auto row = idle(id);
   if (!row) return no(row.error());
-  (*row)->service.enabled = enabled;
+  rows_[*row].service.enabled = enabled;
+  publish(*row);
   return {};
 }
 
 // A range is exactly a power of two of VNIs, at a multiple of that (cxi_svc_set_vni_range()).
 Made<void> Services::set_range(unsigned id, VniRange range) {
-  const auto row = row_of(id);
+  const Turn turn(*this);
+  if (!turn) return no(EAGAIN);
+  const auto row = find(id);
   if (!row || !rows_[*row].service.vnis.empty() || range.first == 0 || range.last < range.first)
     return no(EINVAL);
   const unsigned size = range.last - range.first + 1U;
@@ -192,52 +271,68 @@ Made<void> Services::set_range(unsigned id, VniRange range) {
   wanted.range = range;
   if (overlaps(wanted)) return no(EEXIST);
   rows_[*row].service.range = range;
+  publish(*row);
   return {};
 }
 
 Made<void> Services::set_exclusive(unsigned id, bool exclusive) {
-  const auto row = row_of(id);
+  const Turn turn(*this);
+  if (!turn) return no(EAGAIN);
+  const auto row = find(id);
   if (!row || !rows_[*row].service.range) return no(EINVAL);
   if (rows_[*row].service.enabled) return no(EBUSY);
   rows_[*row].service.exclusive_profiles = exclusive;
+  publish(*row);
   return {};
 }
 
 Made<void> Services::set_groups_per_id(unsigned id, unsigned groups) {
   if (groups > kAddressContextsPerGroup) return no(EINVAL);
+  const Turn turn(*this);
+  if (!turn) return no(EAGAIN);
   const auto row = idle(id);
   if (!row) return no(row.error());
-  (*row)->service.groups_per_id = groups;
+  rows_[*row].service.groups_per_id = groups;
+  publish(*row);
   return {};
 }
 
 // Not together with users, groups, or everybody.
 Made<void> Services::set_network(unsigned id, unsigned network) {
-  const auto row = row_of(id);
+  const Turn turn(*this);
+  if (!turn) return no(EAGAIN);
+  const auto row = find(id);
   if (!row) return no(EINVAL);
   Service& service = rows_[*row].service;
   const bool has_member = std::ranges::any_of(
       service.members, [](const Member& one) { return one.kind != Member::Kind::kNone; });
   if (!service.restricts_members || has_member) return no(EEXIST);
   service.network = network;
+  publish(*row);
   return {};
 }
 
+// The service cannot be removed meanwhile by another process.
 Made<unsigned> Services::open(unsigned id, const Caller& caller) {
-  const auto row = row_of(id);
+  const Turn turn(*this);
+  if (!turn) return no(EAGAIN);
+  const auto row = find(id);
   if (!row) return no(EINVAL);
   if (!at(*row).enabled) return no(EKEYREVOKED);
   if (!at(*row).admits(caller)) return no(EPERM);
   ++rows_[*row].users;
+  tell_users(*row);
   return *row;
 }
 
 void Services::close(unsigned row) {
   PLNET_CHECK(rows_[row].users > 0, "each LNI opened its service");
   --rows_[row].users;
+  tell_users(row);
 }
 
-Made<const Service*> Services::of_vni(unsigned vni, const Caller& caller, unsigned own) const {
+Made<const Service*> Services::of_vni(unsigned vni, const Caller& caller, unsigned own) {
+  refresh();
   // The superuser has each VNI that no service has.
   static const Service superuser;
   if (vni == 0 || vni > kVniMax) return no(EINVAL);
@@ -259,7 +354,8 @@ Made<const Service*> Services::of_vni(unsigned vni, const Caller& caller, unsign
   return no(ENOENT);
 }
 
-bool Services::has_vni(unsigned vni, const Caller& caller) const {
+bool Services::has_vni(unsigned vni, const Caller& caller) {
+  refresh();
   return std::ranges::any_of(rows_, [vni, &caller](const Row& row) {
     return has_service(row.service.id) && row.service.enabled && row.service.has_vni(vni) &&
            row.service.admits(caller);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The services of one NIC (shs-cxi-driver: cass_svc.c). Each has a row, which is also its row of
-// Resources; a row without a service has the id 0.
+// Resources; a row without a service has the id 0. All processes that share the NIC have the same
+// services: a service belongs to the NIC until it is removed.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 #include "drivers/net/cassini/soft/made.hpp"
 #include "drivers/net/cassini/soft/resources.hpp"
 #include "drivers/net/cassini/soft/service.hpp"
+#include "drivers/net/cassini/soft/sharing.hpp"
 
 namespace plnet::cassini::soft {
 
@@ -33,11 +35,21 @@ class Services {
 
   Services(const Limits& limits, Resources& resources, std::span<const Service> first);
 
-  [[nodiscard]] std::optional<unsigned> row_of(unsigned id) const;
-  [[nodiscard]] const Service& at(unsigned row) const { return rows_[row].service; }
-  [[nodiscard]] std::vector<unsigned> rows() const;
+  // The services are from now on those that other processes have, too; none is in use yet. `with`
+  // outlives this object.
+  void share(Sharing* with);
+  // Takes over changes by other processes.
+  void refresh();
 
-  // Calls of an administrator. The id of the new one.
+  [[nodiscard]] std::optional<unsigned> row_of(unsigned id);
+  [[nodiscard]] const Service& at(unsigned row) const { return rows_[row].service; }
+  [[nodiscard]] std::vector<unsigned> rows();
+
+  // Resource groups that this process uses; the sum over all processes is the result.
+  unsigned use_resource_groups(unsigned number);
+
+  // Calls of an administrator; EAGAIN while another process changes services for too long. The id
+  // of the new one.
   [[nodiscard]] Made<unsigned> add(const Service& wanted, Shortage& shortage);
   [[nodiscard]] Made<void> remove(unsigned id);
   // Everything but its resources.
@@ -54,23 +66,43 @@ class Services {
 
   // The service that lets an LNI of row `own` use a VNI: its own, or another that has the VNI and
   // admits the caller (cxi_tx_profile.c: cxi_dev_get_tx_profile()).
-  [[nodiscard]] Made<const Service*> of_vni(unsigned vni, const Caller& caller, unsigned own) const;
+  [[nodiscard]] Made<const Service*> of_vni(unsigned vni, const Caller& caller, unsigned own);
   // Some service that admits the caller has it (cxi_rxtx_profile.c: cxi_valid_vni()).
-  [[nodiscard]] bool has_vni(unsigned vni, const Caller& caller) const;
+  [[nodiscard]] bool has_vni(unsigned vni, const Caller& caller);
 
  private:
   struct Row {
     Service service;
     unsigned users = 0;
   };
+  // The turn of this process to change services.
+  class Turn {
+   public:
+    explicit Turn(Services& services);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    explicit operator bool() const { return is_ours_; }
+
+   private:
+    Services& services_;
+    bool is_ours_;
+  };
+  void load();
+  void publish(unsigned row);
+  void tell_users(unsigned row);
+  [[nodiscard]] std::optional<unsigned> find(unsigned id) const;
+  [[nodiscard]] bool is_idle(unsigned row);
   [[nodiscard]] int check(const Service& wanted) const;  // 0 or an errno
   [[nodiscard]] bool overlaps(const Service& wanted) const;
-  [[nodiscard]] Made<Row*> idle(unsigned id);
+  [[nodiscard]] Made<unsigned> idle(unsigned id);
   [[nodiscard]] bool has_pool(Resource what, unsigned pools) const;
 
   const Limits& limits_;
   Resources& resources_;
   std::vector<Row> rows_;
+  Sharing* sharing_ = nullptr;
+  std::uint32_t version_ = 0;  // of the services that other processes see
 };
 
 }  // namespace plnet::cassini::soft

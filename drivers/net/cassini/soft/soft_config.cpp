@@ -115,12 +115,14 @@ struct Parser {
   std::optional<unsigned> traffic_classes;
   std::optional<bool> strict;
   std::string fabric;
+  std::string state;
 
   Line set(std::string_view name, std::string_view value) {
     constexpr std::string_view kAddress = "address.";
     constexpr std::string_view kService = "service.";
     if (name == "devices") return set_devices(value);
     if (name == "join") return set_join(value);
+    if (name == "state") return set_state(value);
     if (name == "vnis") return set_vnis(value);
     if (name == "classes") return set_classes(value);
     if (name == "strict") return set_strict(value);
@@ -150,6 +152,12 @@ struct Parser {
         "the devices are joined in this process (join = process) or with other processes by a "
         "directory (join = local /DIRECTORY), not " +
         std::string(value));
+  }
+  Line set_state(std::string_view value) {
+    if (!state.empty()) return std::unexpected("state is set a second time");
+    state = value;
+    if (state.starts_with('/')) return {};
+    return std::unexpected("state is a /DIRECTORY, not " + std::string(value));
   }
   Line set_vnis(std::string_view value) {
     if (!vnis.empty()) return std::unexpected("vnis stands here a second time");
@@ -259,6 +267,7 @@ std::expected<SoftConfig, std::string> parse_soft_config(std::string_view text) 
   config.traffic_classes = parser.traffic_classes.value_or(kAllTrafficClasses);
   config.strict = parser.strict.value_or(false);
   config.fabric = parser.fabric;
+  config.state = parser.state;
   if (parser.devices) config.addresses.resize(*parser.devices);
   const auto count = static_cast<std::uint32_t>(config.addresses.size());
   for (std::uint32_t i = 0; i < count; ++i)

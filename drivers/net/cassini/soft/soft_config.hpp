@@ -32,6 +32,9 @@ struct SoftConfig {
   // Directory of the fabric that the devices share with other processes of the host
   // (wire_local.hpp); empty: they are joined in their process.
   std::string fabric;
+  // Directory of this host for the services that processes share and for files of the driver
+  // (driver_files.hpp); empty: services are in `fabric`, and there are no files.
+  std::string state;
 };
 
 // The error names the line: "line 3: no such setting: device".

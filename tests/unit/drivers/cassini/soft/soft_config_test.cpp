@@ -63,6 +63,8 @@ TEST(SoftConfigFile, AFabricOfSeveralProcesses) {
   const auto config = parse_soft_config("join = local  /run/fabric one ");
   ASSERT_TRUE(config) << config.error();
   EXPECT_EQ(config->fabric, "/run/fabric one");
+  EXPECT_TRUE(config->state.empty());
+  EXPECT_EQ(parse_soft_config("state = /run/rank")->state, "/run/rank");
 }
 
 TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
@@ -116,6 +118,8 @@ TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
            {"service.2.vnis = 8 8", "service 2: VNI 8 belongs to another service"},
            {"strict = maybe", "line 1: strict is yes or no, not maybe"},
            {"join = process\njoin = process", "line 2: join is set a second time"},
+           {"state = here", "line 1: state is a /DIRECTORY, not here"},
+           {"state = /a\nstate = /b", "line 2: state is set a second time"},
        }) {
     const auto config = parse_soft_config(text);
     ASSERT_FALSE(config) << text;
