@@ -16,6 +16,10 @@ std::string Plan::rank_folder(unsigned rank) const {
   return fmt::format("{}/rank-{}", folder, rank);
 }
 
+std::string Plan::driver_folder(unsigned rank) const {
+  return rank_folder(rank) + "/cxi";
+}
+
 std::uint32_t Plan::nic_address(unsigned rank, unsigned nic) const {
   return kFirstAddress + rank * nics_per_rank + nic;
 }
@@ -37,7 +41,7 @@ std::string Plan::library_config(unsigned rank) const {
   // The driver's VNIs of the default service (cass_svc.c: default_vnis), of which libfabric takes
   // the first one, and LNet's.
   text += "vnis = 1 10 255\n";
-  return text + fmt::format("join = local {}\n", fabric());
+  return text + fmt::format("join = local {}\nstate = {}\n", fabric(), rank_folder(rank));
 }
 
 std::vector<std::pair<std::string, std::string>> Plan::environment(
@@ -96,10 +100,6 @@ std::vector<std::pair<std::string, std::string>> Plan::sysfs_files(unsigned rank
       files.emplace_back(fmt::format("hsn{}/{}", nic, name), value + "\n");
   }
   return files;
-}
-
-std::string Plan::pci_link(unsigned nic) {
-  return fmt::format("../../../0000:00:{:02x}.0", nic);
 }
 
 }  // namespace plnet::cxi_lab

@@ -17,6 +17,8 @@ struct Plan {
 
   [[nodiscard]] std::string fabric() const { return folder + "/fabric"; }
   [[nodiscard]] std::string rank_folder(unsigned rank) const;
+  // Files of the NICs' driver, which programs of the rank see in /sys/class/cxi.
+  [[nodiscard]] std::string driver_folder(unsigned rank) const;
   // Ethernet and NIC address of Slingshot go together: an algorithmic MAC address (AMA) is locally
   // administered and ends with the 20 bits of the NIC's.
   [[nodiscard]] std::uint32_t nic_address(unsigned rank, unsigned nic) const;
@@ -35,8 +37,6 @@ struct Plan {
   // /sys/class/net as libfabric's provider reads it (prov/cxi/src/cxip_if.c): path below it and
   // contents.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> sysfs_files(unsigned rank) const;
-  // The device of an interface: its name is the PCI address in the NIC's description.
-  [[nodiscard]] static std::string pci_link(unsigned nic);
 };
 
 }  // namespace plnet::cxi_lab

@@ -10,13 +10,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "apps/plnet-cxi-lab/rank_sysfs.hpp"
 #include "apps/plnet-cxi-lab/system.hpp"
 
 namespace plnet::cxi_lab {
 namespace {
 
 constexpr int kNotStarted = 127;
-constexpr const char* kNetClass = "/sys/class/net";
 
 struct Pipes {
   std::array<int, 2> ready{-1, -1}, go_on{-1, -1}, out{-1, -1}, errors{-1, -1};
@@ -28,23 +28,15 @@ struct Pipes {
   }
 };
 
-Outcome<void> make_sysfs(const Plan& plan, unsigned rank) {
-  if (auto done = mount_empty(kNetClass); !done) return done;
-  for (unsigned nic = 0; nic < plan.nics_per_rank; ++nic) {
-    const std::string folder = std::string(kNetClass) + "/hsn" + std::to_string(nic);
-    if (auto done = make_folder(folder); !done) return done;
-    if (::symlink(Plan::pci_link(nic).c_str(), (folder + "/device").c_str()) != 0)
-      return system_failure(folder + "/device");
-  }
-  for (const auto& [name, text] : plan.sysfs_files(rank)) {
-    if (auto done = write_file(std::string(kNetClass) + "/" + name, text); !done) return done;
-  }
-  return {};
+// Other ranks do not see into it.
+Outcome<void> make_rank_folder(const Plan& plan, unsigned rank) {
+  const std::string folder = plan.rank_folder(rank);
+  if (auto done = make_folder(folder); !done) return done;
+  return mount_empty(folder);
 }
 
 Outcome<void> make_library(const Plan& plan, unsigned rank) {
   const std::string folder = plan.rank_folder(rank);
-  if (auto done = make_folder(folder); !done) return done;
   for (const char* const name : {"/libcxi.so.1", "/libcxi.so"}) {
     if (::symlink(plan.library.c_str(), (folder + name).c_str()) != 0)
       return system_failure(folder + name);
@@ -54,6 +46,7 @@ Outcome<void> make_library(const Plan& plan, unsigned rank) {
 
 Outcome<void> prepare(const Plan& plan, unsigned rank) {
   if (auto done = run_ip(plan.interface_commands(rank)); !done) return done;
+  if (auto done = make_rank_folder(plan, rank); !done) return done;
   if (auto done = make_sysfs(plan, rank); !done) return done;
   if (auto done = make_library(plan, rank); !done) return done;
   // NOLINTBEGIN(concurrency-mt-unsafe): a rank has one thread

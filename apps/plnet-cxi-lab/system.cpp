@@ -56,9 +56,8 @@ Outcome<void> write_file(const std::string& path, const std::string& text) {
   return {};
 }
 
-Outcome<void> make_folder(const std::string& path) {
-  constexpr mode_t kOwner = 0700;
-  if (::mkdir(path.c_str(), kOwner) != 0) return system_failure(path);
+Outcome<void> make_folder(const std::string& path, mode_t mode) {
+  if (::mkdir(path.c_str(), mode) != 0) return system_failure(path);
   return {};
 }
 

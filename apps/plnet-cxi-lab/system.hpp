@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include <sys/types.h>
+
 #include "lib/base/result.hpp"
 
 namespace plnet::cxi_lab {
@@ -12,7 +14,7 @@ namespace plnet::cxi_lab {
 // The error of the last system call.
 [[nodiscard]] std::unexpected<Error> system_failure(const std::string& what);
 [[nodiscard]] Outcome<void> write_file(const std::string& path, const std::string& text);
-[[nodiscard]] Outcome<void> make_folder(const std::string& path);
+[[nodiscard]] Outcome<void> make_folder(const std::string& path, mode_t mode = 0700);
 // `ip -batch` with these commands, in the network namespace of this process.
 [[nodiscard]] Outcome<void> run_ip(const std::string& commands);
 // Mount and network namespaces of this process alone; no mount is seen outside. A user who is not

@@ -173,6 +173,77 @@ def case_processes_share_a_nic(site):
     assert lines(done.stdout, 0) == [f"first 0 0 0 {taken} 0 0", f"second 0 0 {taken} {taken} 0 1"], f"{done.stdout}{done.stderr}"
 
 
+# What libcxi's programs and libfabric's provider read of the driver. Each line: a path and what is there.
+DRIVER_FILES = """import os, re
+device = "/sys/class/cxi/cxi1/device/"
+read = lambda name: open(device + name).read().strip()
+print(os.path.basename(os.path.realpath(device)), os.path.samefile(device, "/sys/class/net/hsn1/device"), os.path.samefile(device, "/sys/class/cxi_user/cxi1/device"))
+print(*(read("properties/" + name) for name in ("nid", "nic_addr", "pid_bits", "rdzv_get_idx", "rgids_avail", "cassini_version")))
+print(*(read(name) for name in ("fru/description", "fru/part_number", "port/0/link/state", "vendor", "device")))
+print(re.search("PCI_SLOT_NAME=(.*)", read("uevent")).group(1), bool(re.fullmatch(r"0@\\d+\\.\\d{9}", read("telemetry/lpe_success_cntr"))))
+print(open("/sys/module/cxi_ss1/parameters/ac_size_dbl").read().strip(), os.path.isdir("/sys/class/tty"), len(os.listdir("/sys/module")) > 1)
+own = os.environ["LD_LIBRARY_PATH"].split(":")[0]
+print([os.listdir(own[:-1] + str(rank)) for rank in range(2) if not own.endswith(str(rank))])
+for name, text in (("nid", "1"), ("amo_remap_to_pcie_fadd", "10")):
+    try:
+        with open(device + "properties/" + name, "w") as file: file.write(text)
+        print(name, read("properties/" + name))
+    except OSError as error: print(name, error.strerror)
+"""
+
+
+def case_files_of_the_driver(site):
+    done = lab(site, "-n", "2", "--nics-per-rank", "2", "python3", site.write("files.py", DRIVER_FILES))
+    assert done.returncode == 0, done.stderr
+    assert lines(done.stdout, 1) == [
+        "0000:00:01.0 True True", "0x103 0x103 9 255 255 2.0", "software Cassini none up 0x17db 0x0501", "0000:00:01.0 True", "5 True True", "[[]]",
+        "nid Read-only file system", "amo_remap_to_pcie_fadd 10"], done.stdout
+    assert lines(done.stdout, 0)[1].startswith("0x101 "), done.stdout
+
+
+# Services with libcxi's functions, as cxi_service makes them; each role is a process of its own.
+SERVICES = """import ctypes, os, struct, subprocess, sys
+cxi, device = ctypes.CDLL("libcxi.so.1"), ctypes.c_void_p()
+LIMITED, WITH_VNIS, KINDS, VNI = 1 << 3, 1 << 1, 8, 50
+assert cxi.cxil_open_device(0, ctypes.byref(device)) == 0
+role, arguments = sys.argv[1], [int(word) for word in sys.argv[2:]]
+def make(portals):
+    limits = [portals, 0] + [16, 0] * (KINDS - 1)
+    return cxi.cxil_alloc_svc(device, struct.pack("<BB4H6B16s16HI", LIMITED | WITH_VNIS, 1, VNI, 0, 0, 0, *[0] * 6, bytes(16), *limits, 0), None)
+def group(service):
+    made = ctypes.c_void_p()
+    return cxi.cxil_alloc_lni(device, ctypes.byref(made), service), made
+def portals(of, count):
+    options, made = (ctypes.c_uint64 * 8)(), ctypes.c_void_p()
+    return [cxi.cxil_alloc_pte(of, None, options, ctypes.byref(made)) for _ in range(count)]
+def groups_left(): return open("/sys/class/cxi/cxi0/device/properties/rgids_avail").read().strip()
+if role == "make": print("made", make(*arguments))
+if role == "remove": print("removed", cxi.cxil_destroy_svc(device, *arguments))
+if role in ("open", "hold", "share"):
+    opened, of = group(arguments[0])
+    print(role, opened, *(portals(of, arguments[1]) if opened == 0 else []), flush=True)
+if role == "hold": sys.stdin.read()
+if role == "share":
+    holder = subprocess.Popen([sys.executable, __file__, "hold", str(arguments[0]), "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    print(holder.stdout.readline().strip(), "then", *portals(of, 1), "left", groups_left())
+    print("removed", cxi.cxil_destroy_svc(device, arguments[0]))
+    holder.kill(), holder.wait()
+    print("after its end", *portals(of, 3), "left", group(arguments[0])[0], groups_left())
+"""
+
+
+def case_services_belong_to_the_nic(site):
+    """One process makes a service, the others use it; its limits hold over all of them, and a killed one gives back what it had."""
+    run = f"python3 {site.write('services.py', SERVICES)} "
+    roles = ("make 3", "share 2 1", "open 2 4", "remove 2", "remove 2", "open 2 1")
+    done = lab(site, "-n", "2", "sh", "-c", "[ $CXI_LAB_RANK = 1 ] || {" + "".join(f" {run}{role};" for role in roles) + f" }}; {run}open 1 1")
+    full, busy, none = -errno.ENOSPC, -errno.EBUSY, -errno.EINVAL
+    assert lines(done.stdout, 0) == [
+        "made 2", "share 0 0", f"hold 0 0 0 then {full} left 253", f"removed {busy}", f"after its end 0 0 {full} left 0 253", f"open 0 0 0 0 {full}",
+        "removed 0", f"removed {none}", f"open {none}", "open 0 0"], f"{done.stdout}{done.stderr}"
+    assert lines(done.stdout, 1) == ["open 0 0"], f"{done.stdout}{done.stderr}"
+
+
 def case_a_killed_rank_leaves_the_others_running(site):
     with nodes(site, 3) as three:
         for rank, other in ((0, 1), (1, 2), (2, 0)):

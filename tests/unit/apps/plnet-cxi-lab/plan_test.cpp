@@ -8,7 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "apps/plnet-cxi-lab/command_line.hpp"
+#include "apps/plnet-cxi-lab/driver_files.hpp"
 #include "apps/plnet-cxi-lab/prefixed_lines.hpp"
+#include "drivers/net/cassini/soft/allocations.hpp"
+#include "drivers/net/cassini/soft/driver_counters.hpp"
 #include "drivers/net/cassini/soft/soft_config.hpp"
 
 namespace plnet::cxi_lab::plan_test {
@@ -41,7 +44,80 @@ TEST(CxiLabPlan, TheLibraryTakesItsConfiguration) {
   ASSERT_TRUE(config) << config.error();
   EXPECT_EQ(config->addresses, (std::vector<cassini::soft::NicAddress>{0x104, 0x105}));
   EXPECT_EQ(config->fabric, "/tmp/lab/fabric");
+  EXPECT_EQ(config->state, "/tmp/lab/rank-2");
   EXPECT_EQ(config->vnis, (std::vector<std::uint16_t>{1, 10, 255})) << "libfabric's and LNet's";
+}
+
+std::string text_of(const std::vector<std::pair<std::string, std::string>>& files,
+                    const std::string& name) {
+  const auto found = std::ranges::find(files, name, [](const auto& one) { return one.first; });
+  return found == files.end() ? "" : found->second;
+}
+
+// The library tells the same of its NICs.
+TEST(CxiLabPlan, DriverFilesDescribeTheSoftwareNic) {
+  cassini::soft::Gate gate;
+  cassini::soft::Nic nic({.address = 0x105});
+  cassini::soft::Allocations all(gate, {&nic});
+  cassini::libcxi::DeviceList* list = nullptr;
+  ASSERT_EQ(all.get_device_list(&list), 0);
+  const auto* const info = reinterpret_cast<const cassini::libcxi::DeviceInfo*>(
+      reinterpret_cast<const std::byte*>(list) + cassini::libcxi::kDeviceListHead);
+  const auto files = driver_files(plan_of(3, 2), 2, 1);
+  const auto is = [&files](const std::string& name, std::size_t value) {
+    EXPECT_EQ(text_of(files, "properties/" + name), std::to_string(value) + "\n") << name;
+  };
+  EXPECT_EQ(text_of(files, "properties/nid"), "0x105\n");
+  EXPECT_EQ(text_of(files, "vendor"), "0x17db\n");
+  EXPECT_EQ(info->vendor, 0x17dbU);
+  EXPECT_EQ(text_of(files, "device"), "0x0501\n");
+  EXPECT_EQ(info->device, 0x0501U);
+  EXPECT_EQ(text_of(files, "fru/description"), std::string(info->description) + "\n");
+  is("pid_bits", info->pid_bits);
+  is("pid_count", info->pid_count);
+  is("pid_granule", info->pid_granule);
+  is("min_free_shift", info->min_free_shift);
+  is("rdzv_get_idx", info->rendezvous_index);
+  is("hpc_mtu", info->link_mtu);
+  is("speed", info->link_speed);
+  is("link", info->link_state);
+  is("rev", info->revision);
+  is("proto", info->protocol);
+  is("platform", info->platform);
+  is("system_type_identifier", info->system_type);
+  is("uc_nic", static_cast<std::size_t>(info->uc_nic));
+  is("num_ptes", info->portals);
+  is("num_txqs", info->transmit_queues);
+  is("num_tgqs", info->target_queues);
+  is("num_eqs", info->event_queues);
+  is("num_cts", info->counters);
+  is("num_acs", info->address_contexts);
+  is("num_tles", info->triggered_entries);
+  is("num_les", info->list_entries);
+  is("pct_eq", info->pct_eq);
+  ::operator delete(list);
+}
+
+TEST(CxiLabPlan, CountersAreThoseOfTheLibrary) {
+  std::vector<std::string_view> names;
+  for (const auto& counter : cassini::soft::kDriverCounters)
+    names.push_back(counter.name);
+  std::vector<std::string_view> own(kTelemetry.begin(), kTelemetry.end());
+  std::ranges::sort(names);
+  std::ranges::sort(own);
+  EXPECT_EQ(own, names);
+}
+
+// Each file has its folder.
+TEST(CxiLabPlan, FoldersOfTheDriver) {
+  const auto folders = driver_folders();
+  for (const auto& [name, text] : driver_files(plan_of(1, 1), 0, 0)) {
+    const std::size_t slash = name.rfind('/');
+    EXPECT_TRUE(slash == std::string::npos ||
+                std::ranges::find(folders, name.substr(0, slash)) != folders.end())
+        << name;
+    EXPECT_TRUE(text.ends_with('\n')) << name;
+  }
 }
 
 TEST(CxiLabPlan, EnvironmentOfARank) {
