@@ -53,6 +53,9 @@ PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLo
       targets_(options.target_connections),
       free_targets_(numbers(options.target_connections)),
       by_source_(options.target_connections),
+      sources_(options.target_connections),
+      free_sources_(numbers(options.target_connections)),
+      by_nic_(options.target_connections),
       responses_max_(options.remembered_responses),
       slabs_(
           std::make_unique_for_overwrite<std::byte[]>(options.remembered_responses * payload_max_)),
@@ -286,8 +289,13 @@ std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
     stats_.add(PortCounters::Id::kDuplicates);
     return kNone;
   }
-  if (!packet.syn || free_targets_.empty()) {
-    nack(from, packet, packet.syn ? ReturnCode::kNoTargetConn : ReturnCode::kNoMatchingConn, 0);
+  if (!packet.syn) {
+    nack(from, packet, ReturnCode::kNoMatchingConn, 0);
+    return kNone;
+  }
+  const std::uint16_t source = source_for(from);
+  if (source == kNone) {
+    nack(from, packet, ReturnCode::kNoTargetConn, 0);
     return kNone;
   }
   number = free_targets_.back();
@@ -296,6 +304,8 @@ std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
   TargetConnection& target = targets_[number];
   target.key = key;
   target.from = from;
+  target.source = source;
+  ++sources_[source].connections;
   target.connection = packet.connection;
   target.epoch = packet.epoch;
   target.expected = 1;
@@ -305,11 +315,34 @@ std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
   return number;
 }
 
+// The record of a NIC, if it may have a further connection.
+std::uint16_t PacketPort::source_for(NicAddress from) {
+  std::uint16_t number = by_nic_.find(from);
+  const unsigned taken = number == kNone ? 0 : sources_[number].connections;
+  if (!has_share(taken, free_targets_.size())) return kNone;
+  if (number != kNone) return number;
+  number = free_sources_.back();  // each source has a connection
+  free_sources_.pop_back();
+  sources_[number] = {.from = from};
+  by_nic_.add(from, number);
+  return number;
+}
+
+void PacketPort::leave_source(std::uint16_t number) {
+  Source& source = sources_[number];
+  if (--source.connections > 0) return;
+  PLNET_CHECK(source.remembered == 0 && source.partial_messages == 0,
+              "a NIC without connections holds nothing");
+  by_nic_.remove(source.from);
+  free_sources_.push_back(number);
+}
+
 void PacketPort::free_target(std::uint16_t number) {
   TargetConnection& target = targets_[number];
   former(target.key) = {.key = target.key, .epoch = target.epoch, .seen_ns = target.seen_ns};
   abandon(target);
   clear(target, sequence_after(target.expected, kSequences - 1));
+  leave_source(target.source);
   by_source_.remove(target.key);
   if (target.owing) std::erase(owing_, number);
   target.owing = false;

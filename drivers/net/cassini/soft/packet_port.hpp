@@ -133,9 +133,17 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint32_t length = 0;
     std::uint16_t data = kNone;
   };
+  // A NIC with connections to this one, and its part of the tables that all share.
+  struct Source {
+    NicAddress from = 0;
+    unsigned connections = 0;
+    unsigned partial_messages = 0;
+    unsigned remembered = 0;
+  };
   struct TargetConnection {  // TCT, with its MST
     std::uint64_t key = 0;
     NicAddress from = 0;
+    std::uint16_t source = 0;  // of sources_
     std::uint16_t connection = 0;
     std::uint16_t in_use = 0;  // index in used_targets_
     std::uint32_t epoch = 0;
@@ -165,6 +173,10 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     return former_[(key >> 16U ^ key) & (kFormerMax - 1)];
   }
 
+  // No source takes more of a table than it leaves to all others together.
+  static constexpr bool has_share(unsigned taken, std::size_t left) {
+    return left > 0 && taken <= left;
+  }
   // Payload of one packet to or from that NIC with the present wire and ends.
   [[nodiscard]] std::size_t payload_room(NicAddress peer) const;
   [[nodiscard]] bool carries_all() const override { return true; }
@@ -187,6 +199,8 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   void closing(NicAddress from, const Packet& packet);
   void closing_answered(NicAddress from, const Packet& packet);
   [[nodiscard]] std::uint16_t target_for(NicAddress from, const Packet& packet);
+  [[nodiscard]] std::uint16_t source_for(NicAddress from);
+  void leave_source(std::uint16_t number);
   void free_target(std::uint16_t number);
   void expire_targets(std::uint64_t now_ns);
 
@@ -220,6 +234,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
                    std::span<const std::byte> payload, Remembered& answer);
   void clear(TargetConnection& target, unsigned up_to);
   void abandon(TargetConnection& target);
+  void end_partial(TargetConnection& target);
   void owe(std::uint16_t number, std::uint16_t sequence);
   bool pay(TargetConnection& target);
   [[nodiscard]] bool send_answer(const TargetConnection& target, unsigned sequence,
@@ -256,7 +271,10 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   std::vector<TargetConnection> targets_;
   std::vector<std::uint16_t> free_targets_;
   std::vector<std::uint16_t> used_targets_;
-  KeyTable by_source_;
+  KeyTable by_source_;  // and connection
+  std::vector<Source> sources_;
+  std::vector<std::uint16_t> free_sources_;
+  KeyTable by_nic_;
   std::vector<Former> former_{kFormerMax};
   std::vector<std::uint16_t> owing_;
   unsigned partial_messages_ = 0;

@@ -228,7 +228,8 @@ void PacketPort::answered_one(Sent& sent, const Packet& packet,
                               std::span<const std::byte> payload) {
   Outgoing& out = messages_[sent.message];
   if (sent.first) {
-    out.outcome.mlength = packet.expected == 0 ? packet.mlength : out.message.length;
+    out.outcome.mlength =
+        packet.expected == 0 ? std::min(packet.mlength, out.message.length) : out.message.length;
     out.outcome.list = packet.list;
   }
   if (packet.code != ReturnCode::kOk && (out.outcome.code == ReturnCode::kOk || sent.first)) {

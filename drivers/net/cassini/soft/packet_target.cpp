@@ -54,17 +54,21 @@ void PacketPort::request(NicAddress from, const Packet& packet,
     return;
   }
   const bool needs_state = packet.type == PacketType::kFirst && !packet.eom;
-  if (needs_state && partial_messages_ >= options_.message_states) {
+  Source& source = sources_[target.source];
+  if (needs_state &&
+      !has_share(source.partial_messages, options_.message_states - partial_messages_)) {
     nack(from, packet, ReturnCode::kNoTargetMst, 0);
     return;
   }
   const bool get = fetches(packet.message.operation);
-  if (remembered_ >= responses_max_ || place.sequence != 0 || (get && free_slabs_.empty())) {
+  const unsigned left = responses_max_ - std::min(responses_max_, remembered_);
+  if (!has_share(source.remembered, left) || place.sequence != 0 || (get && free_slabs_.empty())) {
     nack(from, packet, ReturnCode::kNoTargetTrs, 0);
     return;
   }
   place = Remembered{.sequence = packet.sequence};
   ++remembered_;
+  ++source.remembered;
   stats_.add(PortCounters::Id::kReceived);
   std::span<const std::byte> read;
   execute(target, packet, payload, place, read);
@@ -101,6 +105,7 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
     }
     target.partial = true;
     ++partial_messages_;
+    ++sources_[target.source].partial_messages;
   } else if (!target.partial || target.message_id != packet.message_id) {
     answer.code = ReturnCode::kMstCancelled;
     return;
@@ -121,8 +126,7 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
   if (delivery.cut) delivery.outcome.code = ReturnCode::kMstCancelled;
   if (packet.eom || delivery.outcome.code != ReturnCode::kOk) {
     nic_.portals().finish(target.message, delivery);
-    target.partial = false;
-    --partial_messages_;
+    end_partial(target);
   }
   answer.code = delivery.outcome.code;
 }
@@ -269,6 +273,7 @@ void PacketPort::clear(TargetConnection& target, unsigned up_to) {
     if (one.data != kNone) free_slabs_.push_back(one.data);
     one = Remembered{};
     --remembered_;
+    --sources_[target.source].remembered;
   }
   target.cleared = static_cast<std::uint16_t>(up_to);
 }
@@ -278,8 +283,13 @@ void PacketPort::abandon(TargetConnection& target) {
   if (!target.partial) return;
   target.delivery.cut = true;
   nic_.portals().finish(target.message, target.delivery);
+  end_partial(target);
+}
+
+void PacketPort::end_partial(TargetConnection& target) {
   target.partial = false;
   --partial_messages_;
+  --sources_[target.source].partial_messages;
 }
 
 void PacketPort::cut(Nic& /*nic*/, unsigned portal, unsigned buffer_id, ListKind list) {

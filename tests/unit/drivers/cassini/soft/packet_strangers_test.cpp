@@ -178,5 +178,78 @@ TEST(SoftPacketStrangers, AForgedAtomicLeavesTheMemory) {
   EXPECT_EQ(rig.b->arena.data()[0], std::byte{42});
 }
 
+// One sender holds all that it can: connections, unfinished messages, answers that it never clears.
+// Another one's messages still arrive.
+struct GreedySender {
+  explicit GreedySender(const PortOptions& options) : rig({}, options), third(rig.cable, 3) {
+    append_lasting(*rig.b);
+  }
+  void send(unsigned connection, unsigned sequence, bool whole) {
+    const PacketHeader header = encode({.syn = true,
+                                        .eom = whole,
+                                        .connection = static_cast<std::uint16_t>(connection),
+                                        .sequence = static_cast<std::uint16_t>(sequence),
+                                        .epoch = 1,
+                                        .message = {.vni = rigs::kVni,
+                                                    .pid = 9,
+                                                    .source = 3,
+                                                    .destination = 2,
+                                                    .length = whole ? 0U : 50U,
+                                                    .match_bits = 1}});
+    ASSERT_TRUE(third.send(2, header, {}));
+    rig.run(1);
+  }
+  void expect_others_arrive() {
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+    rig.a->expect(EventType::kAck);
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+    rig.a->expect(EventType::kAck);
+  }
+  Rig rig;
+  InprocWire third;
+};
+
+TEST(SoftPacketStrangers, ASenderLeavesConnectionsToOthers) {
+  GreedySender greedy(quick());
+  for (unsigned i = 0; i < 40; ++i)
+    greedy.send(i, 1, true);
+  EXPECT_EQ(greedy.rig.two.port.targets(), 9U) << "of 16";
+  greedy.expect_others_arrive();
+}
+
+TEST(SoftPacketStrangers, ASenderLeavesUnfinishedMessagesToOthers) {
+  PortOptions options = quick();
+  options.message_states = 6;
+  options.payload_max = 64;
+  GreedySender greedy(options);
+  for (unsigned i = 0; i < 8; ++i)
+    greedy.send(i, 1, false);
+  greedy.expect_others_arrive();
+}
+
+TEST(SoftPacketStrangers, ASenderLeavesAnswersToOthers) {
+  PortOptions options = quick();
+  options.remembered_responses = 32;
+  GreedySender greedy(options);
+  for (unsigned i = 0; i < 64; ++i)
+    greedy.send(0, 1 + i, true);
+  EXPECT_EQ(greedy.rig.two.port.count(PortCounters::Id::kReceived), 17U) << "of 32";
+  greedy.expect_others_arrive();
+}
+
+TEST(SoftPacketStrangers, AnAnswerOfMoreBytesThanWereSent) {
+  Rig rig;
+  append_lasting(*rig.b);
+  rig.two.wire.set_link(false);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.run(3);
+  for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch)
+    answer(rig.two.wire, 2,
+           {.type = PacketType::kAck, .sequence = 1, .epoch = epoch, .mlength = 1U << 31U});
+  rig.two.wire.set_link(true);
+  rig.run(3);
+  EXPECT_EQ(rig.a->expect(EventType::kAck).get<layout::InitiatorShort::MLength>(), 100U);
+}
+
 }  // namespace
 }  // namespace plnet::cassini::soft::packet_strangers_test
