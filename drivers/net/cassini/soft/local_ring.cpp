@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kWrittenAt = 0;
 constexpr std::size_t kReadAt = 64;
-// Each record begins with its length; records are multiples of 8 bytes and never wrap.
-constexpr std::size_t kLengthBytes = 8;
+// Records are multiples of 8 bytes and never wrap.
+constexpr std::size_t kLengthBytes = kLocalRecordHeaderBytes;
 constexpr std::uint64_t kSkipToEnd = ~std::uint64_t{0};
 
 std::atomic_ref<std::uint64_t> word_at(std::byte* memory, std::size_t at) {

@@ -14,6 +14,8 @@ namespace plnet::cassini::soft {
 
 // The two published positions, each on a cache line of its own, are before the data.
 inline constexpr std::size_t kLocalRingHeaderBytes = 128;
+// Each record begins with its length.
+inline constexpr std::size_t kLocalRecordHeaderBytes = 8;
 
 // A ring of `capacity` bytes, a power of two, is in kLocalRingHeaderBytes + `capacity` bytes that
 // are aligned to 8.

@@ -258,6 +258,7 @@ bool WireLocal::send(NicAddress to, std::span<const std::byte> header,
   using Id = LocalWireCounters::Id;
   PLNET_CHECK(header.size() + payload.size() <= kPacketBytes, "a packet fits into the wire");
   Outgoing* const peer = outgoing_to(to);
+  if (peer != nullptr) peer->is_used = true;
   if (peer == nullptr || !peer->socket) {
     if (peer != nullptr && peer->busy) {
       stats_.add(Id::kFull);
@@ -291,8 +292,10 @@ WireLocal::Outgoing* WireLocal::outgoing_to(NicAddress to) {
 
 bool WireLocal::make_place() {
   if (outgoing_.size() < options_.peers) return true;
-  const auto unused =
+  auto unused =
       std::ranges::find_if(outgoing_, [](const auto& one) { return !one.second->socket; });
+  if (unused == outgoing_.end())
+    unused = std::ranges::find_if(outgoing_, [](const auto& one) { return !one.second->is_used; });
   if (unused == outgoing_.end()) return false;
   outgoing_.erase(unused);
   return true;
@@ -309,6 +312,11 @@ void WireLocal::dial(NicAddress to, Outgoing& peer) {
     return;
   }
   if (!is_of_nic(to, socket.number())) return;
+  peer.process = process_of(socket.number());
+  const auto same = std::ranges::count_if(outgoing_, [&](const auto& one) {
+    return one.second->socket && one.second->process == peer.process;
+  });
+  if (std::cmp_greater_equal(same, options_.peers_per_process)) return;
   const std::size_t bytes = kLocalRingHeaderBytes + options_.ring_bytes;
   const LocalDescriptor shared = new_ring_memory(bytes);
   if (!shared) return;
@@ -359,11 +367,13 @@ unsigned WireLocal::take_in(Incoming& peer, WireEvents& events) {
       peer.is_done = true;
       break;
     }
-    if (got == LocalRingReader::Got::kEmpty || (peer.is_ended && peer.left < packet.size())) {
+    // An empty packet counts, too.
+    const std::size_t used = packet.size() + kLocalRecordHeaderBytes;
+    if (got == LocalRingReader::Got::kEmpty || (peer.is_ended && peer.left < used)) {
       peer.is_done = peer.is_ended;
       break;
     }
-    if (peer.is_ended) peer.left -= packet.size();
+    if (peer.is_ended) peer.left -= used;
     ++done;
     stats_.add(LocalWireCounters::Id::kReceived);
     events.on_packet(peer.address, packet);
@@ -403,12 +413,16 @@ void WireLocal::accept_all() {
     LocalDescriptor socket(
         ::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) return;
-    if (incoming_.size() >= options_.peers) {
+    const pid_t process = process_of(socket.number());
+    const auto same = std::ranges::count(incoming_, process, &Incoming::process);
+    if (incoming_.size() >= options_.peers ||
+        std::cmp_greater_equal(same, options_.peers_per_process)) {
       stats_.add(LocalWireCounters::Id::kRefused);
       continue;
     }
     auto peer = std::make_unique<Incoming>();
     peer->socket = std::move(socket);
+    peer->process = process;
     peer->until_ns = now_ns_ + kGreetingNs;
     incoming_.push_back(std::move(peer));
     check_incoming(*incoming_.back(), POLLIN);
@@ -465,8 +479,8 @@ void WireLocal::prove(Incoming& peer) {
   using Id = LocalWireCounters::Id;
   Outgoing* to = outgoing_to(peer.address);
   if (to == nullptr || !to->socket) return;
-  const pid_t process = process_of(to->socket.number());
-  if (process < 0 || process != process_of(peer.socket.number()) ||
+  // 0: a process of another PID namespace, which cannot be told from others there.
+  if (to->process <= 0 || to->process != peer.process ||
       !is_of_nic(peer.address, peer.socket.number())) {
     pollfd other{.fd = to->socket.number(), .events = POLLRDHUP, .revents = 0};
     if (::poll(&other, 1, 0) > 0 && is_hung_up(other.revents)) {

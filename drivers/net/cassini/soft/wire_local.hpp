@@ -49,6 +49,7 @@ struct WireLocalOptions {
   NicAddress address = 0;
   std::size_t ring_bytes = std::size_t{1} << 20U;  // a power of two; for each NIC that it sends to
   unsigned peers = 256;                            // limit of other NICs, in each direction
+  unsigned peers_per_process = 64;  // of them: one process leaves room for the others
 };
 
 #define PLNET_CASSINI_LOCAL_WIRE_COUNTERS(X)                                                \
@@ -105,13 +106,16 @@ class WireLocal final : public Wire {
     LocalMapping memory;
     LocalRingWriter ring;
     std::uint64_t dial_at_ns = 0;
-    bool busy = false;  // its listener takes no further connection now
+    pid_t process = -1;
+    bool busy = false;     // its listener takes no further connection now
+    bool is_used = false;  // for packets, not only to prove an address
   };
   struct Incoming {
     LocalDescriptor socket;
     LocalMapping memory;  // none: before its greeting
     LocalRingReader ring;
     NicAddress address = 0;
+    pid_t process = -1;
     std::uint64_t until_ns = 0;  // limit of the wait for greeting and proof
     bool is_proven = false;      // the process is that of the address
     bool is_ended = false;       // hung up: `left` bytes at most are still taken

@@ -371,6 +371,93 @@ TEST(WireLocal, ManyConnectionsWithoutAGreeting) {
   EXPECT_EQ(pair.at_two.packets.size(), 1U);
 }
 
+// One process takes no more than its part of the places for connections.
+TEST(WireLocal, AProcessWithManyConnectionsLeavesRoomForOthers) {
+  Folder folder;
+  auto opened = WireLocal::open({.directory = folder.path(),
+                                 .address = 2,
+                                 .ring_bytes = kRing,
+                                 .peers = 8,
+                                 .peers_per_process = 4});
+  ASSERT_TRUE(opened);
+  const auto two = std::move(*opened);
+  std::array<int, 2> told{};
+  ASSERT_EQ(::pipe(told.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::vector<std::unique_ptr<Stranger>> strangers;
+    for (unsigned i = 0; i < 20; ++i)
+      strangers.push_back(std::make_unique<Stranger>(folder, "nic-00002"));
+    (void)!::write(told[1], "y", 1);
+    for (;;)
+      (void)::pause();
+  }
+  char word = 0;
+  ASSERT_EQ(::read(told[0], &word, 1), 1);
+  const auto one = open(folder, 1);
+  Turns turns;
+  Received at_one, at_two;
+  ASSERT_TRUE(one->send(2, packet_of(100, 1), {}));
+  for (unsigned i = 0; i < 5; ++i) {
+    turns.turn(*one, at_one);
+    turns.turn(*two, at_two);
+  }
+  EXPECT_EQ(two->count(Id::kRefused), 16U);
+  EXPECT_EQ(at_two.packets.size(), 1U);
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ::close(told[0]);
+  ::close(told[1]);
+}
+
+// A connection that was only made to prove an address gives its place to one that is used.
+TEST(WireLocal, ProofsTakeNoPlaceFromPackets) {
+  Folder folder;
+  auto opened =
+      WireLocal::open({.directory = folder.path(), .address = 2, .ring_bytes = kRing, .peers = 2});
+  ASSERT_TRUE(opened);
+  const auto two = std::move(*opened);
+  std::vector<std::unique_ptr<WireLocal>> others;
+  Turns turns;
+  Received any, at_last;
+  for (NicAddress address = 3; address < 5; ++address) {
+    others.push_back(open(folder, address));
+    ASSERT_TRUE(others.back()->send(2, packet_of(100, 1), {}));
+    turns.turn(*two, any);
+    turns.turn(*two, any);
+  }
+  EXPECT_EQ(any.packets.size(), 2U);
+  const auto last = open(folder, 5);
+  ASSERT_TRUE(two->send(5, packet_of(100, 1), {}));
+  for (unsigned i = 0; i < 10; ++i) {
+    turns.turn(*last, at_last);
+    turns.turn(*two, any);
+  }
+  EXPECT_EQ(at_last.packets.size(), 1U);
+}
+
+// The process has gone, as far as its socket tells; another still writes into the ring.
+TEST(WireLocal, EmptyPacketsAfterTheEndAreNotEndless) {
+  Pair pair;
+  const auto three = open(pair.folder, 3);
+  pair.turns(1);
+  const SharedMemory memory(kLocalRingHeaderBytes + kRing);
+  LocalRingWriter ring(memory.memory, kRing);
+  {
+    const Stranger stranger(pair.folder, "nic-00002");
+    stranger.say(WireLocal::greeting(3, kRing), memory.descriptor);
+    pair.turns(2);
+    ASSERT_EQ(pair.two->count(Id::kAccepted), 1U);
+  }
+  for (unsigned turn = 0; turn < 300; ++turn) {
+    while (ring.put({}, {}) == LocalRingWriter::Put::kDone) {
+    }
+    pair.turns(1);
+  }
+  EXPECT_LE(pair.at_two.packets.size(), kRing / kLocalRecordHeaderBytes + 1024);
+}
+
 // The address is that of a NIC of this process, so the ring is taken; its memory is garbage.
 TEST(WireLocal, GarbageInTheMemoryHarmsNoOther) {
   Pair pair;
