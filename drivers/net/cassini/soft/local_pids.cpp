@@ -57,7 +57,9 @@ void LocalPids::release(unsigned vni, unsigned pid) {
 
 int LocalPidReader::file_of(const std::string& path, NicAddress nic) {
   if (const auto known = files_.find(nic); known != files_.end()) return known->second.number();
-  LocalDescriptor file(::open(file_name(path).c_str(), O_RDONLY | O_CLOEXEC));
+  // Any process may have made it: a pipe would keep us waiting.
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+  LocalDescriptor file(::open(file_name(path).c_str(), kFlags));
   if (!file) return -1;  // there is no such NIC yet
   if (files_.size() >= kFilesMax) files_.erase(files_.begin());
   return files_.emplace(nic, std::move(file)).first->second.number();

@@ -119,6 +119,9 @@ LocalDescriptor receive_greeting(int socket, std::span<std::byte> bytes) {
     int number = -1;
     std::memcpy(&number, CMSG_DATA(rights), sizeof number);
     memory = LocalDescriptor(number);
+    // It may be anything. The end of a socket that lingers would keep us waiting.
+    constexpr linger kNotAtAll{.l_onoff = 0, .l_linger = 0};
+    (void)::setsockopt(number, SOL_SOCKET, SO_LINGER, &kNotAtAll, sizeof kNotAtAll);
   }
   const bool is_cut = (static_cast<unsigned>(message.msg_flags) & MSG_TRUNC) != 0;
   if (std::cmp_not_equal(got, bytes.size()) || is_cut) return {};

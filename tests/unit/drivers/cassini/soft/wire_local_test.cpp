@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -369,6 +370,25 @@ TEST(WireLocal, ManyConnectionsWithoutAGreeting) {
   EXPECT_TRUE(pair.one->send(2, packet, {}));
   pair.turns(2);
   EXPECT_EQ(pair.at_two.packets.size(), 1U);
+}
+
+// Nothing of a stranger keeps a NIC waiting: a pipe in place of a file, a socket that lingers.
+TEST(WireLocal, AStrangersFilesDoNotBlock) {
+  Pair pair;
+  pair.turns(1);
+  ASSERT_EQ(::mkfifo((pair.folder.path() + "/nic-00005.pids").c_str(), 0600), 0);
+  EXPECT_EQ(pair.two->route(5, 1, 1), NicAddress{5});
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  linger lingering{.l_onoff = 1, .l_linger = 60};
+  socklen_t bytes = sizeof lingering;
+  ASSERT_EQ(::setsockopt(socket, SOL_SOCKET, SO_LINGER, &lingering, bytes), 0);
+  const Stranger stranger(pair.folder, "nic-00002");
+  stranger.say(WireLocal::greeting(1, kRing), socket);
+  pair.turns(2);
+  EXPECT_EQ(pair.two->count(Id::kRefused), 1U);
+  ASSERT_EQ(::getsockopt(socket, SOL_SOCKET, SO_LINGER, &lingering, &bytes), 0);
+  EXPECT_EQ(lingering.l_onoff, 0);
+  ::close(socket);
 }
 
 // One process takes no more than its part of the places for connections.
