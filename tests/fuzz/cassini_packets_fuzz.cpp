@@ -82,6 +82,16 @@ class World {
         layout::Target::ManageLocal::set(at, bits - 1);
       });
     }
+    for (const ListKind list : {ListKind::kOverflow, ListKind::kRequest}) {
+      const auto number = static_cast<unsigned>(list);
+      host_.append(host_.arena.data() + 8192 + number * 2048UL, 2048, 3 + number, 3 - number,
+                   [number](std::byte* at) {
+                     layout::Target::PtlList::set(at, number);
+                     layout::Target::UseOnce::set(at, 0);
+                     layout::Target::ManageLocal::set(at, 1);
+                     layout::Target::MinFree::set(at, 256);
+                   });
+    }
   }
   void step(std::uint8_t what, Bytes bytes) {
     const std::uint8_t first = bytes.empty() ? 0 : bytes[0];
@@ -96,6 +106,8 @@ class World {
         if (first % 4 == 0) change_address(kOwn + first / 4 % 2);
         if (first % 4 == 1) (void)nic_.invalidate(host_.portal, 1 + first / 4 % 2, 0);
         wire_.full = first % 4 == 2;
+        if (first % 4 == 3) nic_.tables().strict = first / 4 % 2 != 0;
+        if (first % 16 == 15) claim();
         break;
       default: now_ns_ += std::uint64_t{1} << (first % 37);
     }
@@ -164,7 +176,15 @@ class World {
                               .pid = kPid,
                               .length = length,
                               .match_bits = 1 + bytes[7] % 2U}};
+    packet.message.rendezvous = !get && bytes[7] % 16 >= 12;
+    if (packet.message.rendezvous) {
+      packet.message.eager_length = packet.length;
+      packet.message.length += bytes[3] * 16U;
+      packet.message.rendezvous_id = bytes[3];
+    }
+    packet.message.match_bits += bytes[7] / 64U;
     const bool is_atomic = bytes[7] % 16 >= 14;
+    packet.message.rendezvous = packet.message.rendezvous && !is_atomic;
     if (is_atomic) {
       packet.message.operation =
           bytes[7] % 16 == 14 ? Operation::kAtomic : Operation::kFetchingAtomic;
@@ -207,12 +227,47 @@ class World {
   void command(Bytes bytes) {
     if (bytes.size() < 3 || under_way_ >= 64) return;  // fewer than there are slots
     const std::uint32_t length = bytes[1] * 8U % kMessageMax;
-    const auto put = bytes[2] % 2 == 0 ? DmaOpcode::kPut : DmaOpcode::kGet;
-    host_.dma(put, host_, host_.arena.data(), length, 1, 1, [&](std::byte* at) {
-      layout::FullDma::Nid::set(at, 2U + bytes[0] % (kPeers - 1));
-      layout::FullDma::Restricted::set(at, bytes[2] % 16 == 15 ? 1 : 0);
-    });
+    const NicAddress to = 2U + bytes[0] % (kPeers - 1);
     ++under_way_;
+    // A strict NIC refuses these, which ends its queue.
+    if (bytes[2] % 8 >= 6 && !nic_.tables().strict) return atomic(to, bytes);
+    const bool is_rendezvous = bytes[2] % 8 == 5 && !nic_.tables().strict;
+    const auto put = bytes[2] % 2 == 0 ? DmaOpcode::kPut : DmaOpcode::kGet;
+    host_.dma(is_rendezvous ? DmaOpcode::kRendezvousPut : put, host_, host_.arena.data(), length, 1,
+              1, [&](std::byte* at) {
+                layout::FullDma::Nid::set(at, to);
+                layout::FullDma::Restricted::set(at, bytes[2] % 16 == 15 ? 1 : 0);
+                if (!is_rendezvous) return;
+                layout::FullDma::UseOffsetForGet::set(at, 1);
+                layout::FullDma::EagerLength::set(at, bytes[1] * 4U);
+              });
+  }
+  void atomic(NicAddress to, Bytes bytes) {
+    using Dma = layout::DmaAtomic;
+    rigs::Slots slot;
+    std::byte* const at = slot.data();
+    const unsigned type = bytes[1] % kAtomicTypes;
+    rigs::head(at, CommandType::kDma, 2,
+               bytes[2] % 2 == 0 ? DmaOpcode::kAtomic : DmaOpcode::kFetchingAtomic);
+    Dma::EndpointDefined::set(at, endpoint_defined(kPid, 0));
+    Dma::Nid::set(at, to);
+    Dma::Lac::set(at, host_.lac());
+    Dma::WriteLac::set(at, host_.lac());
+    Dma::EventSendDisable::set(at, 1);
+    Dma::ReadAddr::set(at, host_.iova(host_.arena.data()));
+    Dma::WriteAddr::set(at, host_.iova(host_.arena.data() + 64));
+    Dma::RequestLen::set(at, atomic_bytes(static_cast<AtomicType>(type)));
+    Dma::Eq::set(at, host_.eq);
+    Dma::AtomicKind::set(at, type);
+    Dma::AtomicOp::set(at, bytes[1] / 16U);
+    Dma::MatchBits::set(at, 1);
+    host_.tx.push(at, 2);
+    host_.tx.ring();
+  }
+  // An entry for what came before it, and one for what nothing will match.
+  void claim() {
+    for (const unsigned bits : {2U, 3U, 4U})
+      host_.append(host_.arena.data() + 4096, 4096, 8, bits);
   }
   void change_address(NicAddress own) {
     wire_.own = own;
