@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -355,6 +356,53 @@ TEST(WireLocal, AnotherProcessCannotTakeAnAddress) {
   EXPECT_TRUE(pair.two->send(1, packet_of(100, 1), {}));
   pair.turns(2);
   EXPECT_EQ(pair.at_one.packets.size(), 1U);
+}
+
+// A NIC in a PID namespace of its own sees number 0 for all processes outside of it.
+TEST(WireLocal, ProcessesOfAnotherPidNamespaceProveNothing) {
+  Folder folder;
+  const auto one = open(folder, 1);
+  std::array<int, 2> told{}, go{};
+  ASSERT_EQ(::pipe(told.data()), 0);
+  ASSERT_EQ(::pipe(go.data()), 0);
+  const pid_t outer = ::fork();
+  if (outer == 0) {
+    constexpr int kRefused = 2;
+    if (::unshare(CLONE_NEWPID) != 0) ::_exit(kRefused);
+    const pid_t inner = ::fork();
+    int status = 0;
+    if (inner != 0) ::_exit(::waitpid(inner, &status, 0) == inner ? WEXITSTATUS(status) : 1);
+    const auto two =
+        WireLocal::open({.directory = folder.path(), .address = 2, .ring_bytes = kRing});
+    char word = two ? 'y' : 'n';
+    (void)!::write(told[1], &word, 1);
+    (void)!::read(go[0], &word, 1);
+    Turns turns;
+    Received at_two;
+    for (unsigned i = 0; i < 10; ++i)
+      turns.turn(**two, at_two);
+    ::_exit((*two)->count(Id::kAccepted) == 0 && (*two)->count(Id::kRefused) == 1 ? 0 : 1);
+  }
+  ::close(told[1]);
+  char word = 0;
+  const bool is_there = ::read(told[0], &word, 1) == 1;
+  int status = 0;
+  if (is_there) {
+    const pid_t stranger = ::fork();
+    if (stranger == 0) {
+      const SharedMemory memory(kLocalRingHeaderBytes + kRing);
+      const Stranger other(folder, "nic-00002");
+      other.say(WireLocal::greeting(1, kRing), memory.descriptor);
+      ::_exit(0);
+    }
+    ASSERT_EQ(::waitpid(stranger, &status, 0), stranger);
+    EXPECT_EQ(::write(go[1], "y", 1), 1);
+  }
+  ASSERT_EQ(::waitpid(outer, &status, 0), outer);
+  for (const int end : {told[0], go[0], go[1]})
+    ::close(end);
+  if (!is_there) GTEST_SKIP() << "no PID namespace may be made here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(WireLocal, ManyConnectionsWithoutAGreeting) {
