@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "drivers/net/cassini/soft/local_ring.hpp"
 #include "lib/base/check.hpp"
@@ -43,14 +44,16 @@ class Ring {
     expected_ += header.size() + payload.size();
   }
   void take() {
-    std::array<std::byte, kPacketMax> packet{};
-    std::size_t bytes = 0;
+    std::span<const std::byte> packet;
     std::uint64_t all = 0;
     unsigned count = 0;
-    for (; reader_.take(packet, bytes) == LocalRingReader::Got::kPacket; ++count) {
-      PLNET_CHECK(bytes <= packet.size(), "a packet fits its place");
+    for (; reader_.look(kPacketMax, packet) == LocalRingReader::Got::kPacket; ++count) {
+      PLNET_CHECK(packet.size() <= kPacketMax, "no packet is longer");
       PLNET_CHECK(count <= kCapacity / 8, "a ring is not endless");
-      all += bytes;
+      std::array<std::byte, kPacketMax> copy{};
+      std::ranges::copy(packet, copy.begin());  // all of it can be read
+      all += packet.size();
+      reader_.pop();
     }
     if (is_honest_) PLNET_CHECK(all == expected_, "every byte arrives");
     expected_ = 0;
