@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/plnet-cxi-lab/lab.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,13 +77,32 @@ class Folder {
   bool is_made_ = false;
 };
 
+std::vector<pid_t> children() {
+  std::ifstream file(fmt::format("/proc/self/task/{}/children", ::getpid()));
+  return {std::istream_iterator<pid_t>(file), {}};
+}
+
+// Children of a killed process become children of the lab, so that several rounds are needed.
+void kill_orphans() {
+  constexpr unsigned kRoundsMax = 1000;  // against a process that makes others all the time
+  for (unsigned round = 0; round < kRoundsMax; ++round) {
+    const std::vector<pid_t> all = children();
+    if (all.empty()) return;
+    for (const pid_t one : all)
+      (void)::kill(one, SIGKILL);
+    for (const pid_t one : all)
+      (void)::waitpid(one, nullptr, 0);
+  }
+}
+
 class Lab {
  public:
-  Lab(Plan plan, std::vector<std::string> command)
-      : plan_(std::move(plan)), command_(std::move(command)) {}
+  Lab(Plan plan, std::vector<std::string> command, bool head)
+      : plan_(std::move(plan)), command_(std::move(command)), head_(head) {}
   ~Lab() {
     for (const Rank& rank : ranks_)
       rank.kill_group();
+    kill_orphans();
     if (signals_ >= 0) (void)::close(signals_);
   }
   Lab(const Lab&) = delete;
@@ -91,12 +114,16 @@ class Lab {
  private:
   Outcome<void> take_signals();
   void read_signals();
+  [[nodiscard]] RankTask task_of(unsigned rank) const;
+  [[nodiscard]] Outcome<void> make_ranks();
   void reap();
+  void reap_orphans() const;
   [[nodiscard]] bool is_running() const;
   void print_available();
 
   Plan plan_;
   std::vector<std::string> command_;
+  bool head_ = false;
   std::vector<Rank> ranks_;
   int signals_ = -1;
   int status_ = 0;
@@ -113,30 +140,50 @@ Outcome<void> Lab::take_signals() {
   return {};
 }
 
-Outcome<void> Lab::start() {
-  if (auto done = make_folder(plan_.fabric()); !done) return done;
-  if (auto done = run_ip(plan_.bridge_commands()); !done) return done;
-  ranks_.reserve(plan_.nodes);
-  for (unsigned rank = 0; rank < plan_.nodes; ++rank) {
-    auto started = Rank::start(plan_, rank, command_);
-    if (!started) return std::unexpected(std::move(started.error()));
-    ranks_.push_back(std::move(*started));
-  }
-  if (auto done = take_signals(); !done) return done;
+RankTask Lab::task_of(unsigned rank) const {
+  if (!head_) return {.kind = RankTask::kCommand, .command = command_};
+  if (rank == 0) return {.kind = RankTask::kHead, .command = command_};
+  return {.kind = RankTask::kWait, .command = {}};
+}
+
+// Interfaces and files of all ranks are there before the first command begins.
+Outcome<void> Lab::make_ranks() {
   for (unsigned rank = 0; rank < plan_.nodes; ++rank) {
     auto done = run_ip(plan_.cable_commands(rank, ranks_[rank].process));
     if (!done) return done;
   }
   for (const Rank& rank : ranks_)
     rank.go();
+  std::vector<const Rank*> ready;
+  for (unsigned rank = 0; rank < plan_.nodes; ++rank) {
+    if (!ranks_[rank].is_ready()) continue;  // its end shows its reason
+    auto done = write_file(plan_.process_file(rank), fmt::format("{}\n", ranks_[rank].process));
+    if (!done) return done;
+    ready.push_back(&ranks_[rank]);
+  }
+  for (const Rank* const rank : ready)
+    rank->go();
   return {};
 }
 
-bool Lab::is_running() const {
-  for (const Rank& rank : ranks_) {
-    if (!rank.is_ended) return true;
+Outcome<void> Lab::start() {
+  // Processes that leave their parents become children of the lab, which ends them.
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return system_failure("a reaper of processes");
+  if (auto done = make_folder(plan_.fabric()); !done) return done;
+  if (auto done = run_ip(plan_.bridge_commands()); !done) return done;
+  ranks_.reserve(plan_.nodes);
+  for (unsigned rank = 0; rank < plan_.nodes; ++rank) {
+    auto started = Rank::start(plan_, rank, task_of(rank));
+    if (!started) return std::unexpected(std::move(started.error()));
+    ranks_.push_back(std::move(*started));
   }
-  return false;
+  if (auto done = take_signals(); !done) return done;
+  return make_ranks();
+}
+
+bool Lab::is_running() const {
+  if (head_) return !ranks_.front().is_ended;
+  return std::ranges::any_of(ranks_, [](const Rank& rank) { return !rank.is_ended; });
 }
 
 // The ended processes stay until the lab ends, so that no other one gets their numbers: those name
@@ -154,14 +201,23 @@ void Lab::reap() {
   }
 }
 
+void Lab::reap_orphans() const {
+  for (const pid_t child : children()) {
+    if (std::ranges::find(ranks_, child, &Rank::process) == ranks_.end())
+      (void)::waitpid(child, nullptr, WNOHANG);
+  }
+}
+
 void Lab::read_signals() {
   signalfd_siginfo one{};
   while (::read(signals_, &one, sizeof one) == static_cast<ssize_t>(sizeof one)) {
-    if (one.ssi_signo == SIGCHLD) continue;
+    // The terminal sends its signals to the command of rank 0, too.
+    if (one.ssi_signo == SIGCHLD || (head_ && one.ssi_code == SI_KERNEL)) continue;
     for (const Rank& rank : ranks_)
       rank.signal(static_cast<int>(one.ssi_signo));
   }
   reap();
+  reap_orphans();
 }
 
 // A process that the command left behind may hold the output open for ever.
@@ -206,7 +262,7 @@ Outcome<int> run_lab(const CommandLine& line) {
            .nics_per_rank = line.nics_per_rank,
            .folder = folder.path(),
            .library = std::move(*library)},
-          line.command);
+          line.command, line.head);
   if (auto done = lab.start(); !done) return std::unexpected(std::move(done.error()));
   return lab.run();
 }

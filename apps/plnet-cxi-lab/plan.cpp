@@ -3,12 +3,26 @@
 
 #include <fmt/format.h>
 
+#include "apps/plnet-cxi-lab/command_line.hpp"
+
 namespace plnet::cxi_lab {
 namespace {
 
 constexpr unsigned kFirstNet = 201;             // 10.201.0.RANK: within the namespaces only
 constexpr std::uint32_t kFirstAddress = 0x100;  // of the NICs
 constexpr unsigned kSpeedMbps = 200'000;
+
+std::string without_folders_below(std::string_view folder, std::string_view path) {
+  std::string kept;
+  while (!path.empty()) {
+    const std::string_view one = path.substr(0, path.find(':'));
+    path.remove_prefix(one.size() == path.size() ? one.size() : one.size() + 1);
+    if (one.starts_with(folder)) continue;
+    kept += kept.empty() ? "" : ":";
+    kept += one;
+  }
+  return kept;
+}
 
 }  // namespace
 
@@ -34,6 +48,30 @@ std::string Plan::ip(unsigned rank, unsigned nic) {
   return fmt::format("10.{}.0.{}", kFirstNet + nic, rank + 1);
 }
 
+std::string Plan::host_name(unsigned rank) {
+  return fmt::format("rank-{}", rank);
+}
+
+std::optional<unsigned> Plan::rank_of(std::string_view host) const {
+  for (unsigned rank = 0; rank < nodes; ++rank) {
+    if (host == std::to_string(rank) || host == host_name(rank)) return rank;
+    for (unsigned nic = 0; nic < kNicsMax; ++nic)
+      if (host == ip(rank, nic)) return rank;
+  }
+  return std::nullopt;
+}
+
+std::string Plan::process_file(unsigned rank) const {
+  return rank_folder(rank) + "/process";
+}
+
+std::string Plan::host_lines() const {
+  std::string text;
+  for (unsigned rank = 0; rank < nodes; ++rank)
+    text += fmt::format("{} {}\n", ip(rank, 0), host_name(rank));
+  return text;
+}
+
 std::string Plan::library_config(unsigned rank) const {
   std::string text = fmt::format("devices = {}\n", nics_per_rank);
   for (unsigned nic = 0; nic < nics_per_rank; ++nic)
@@ -50,11 +88,13 @@ std::vector<std::pair<std::string, std::string>> Plan::environment(
   for (unsigned one = 0; one < nodes; ++one)
     addresses += (one == 0 ? "" : " ") + ip(one, 0);
   const std::string own = rank_folder(rank);
+  const std::string others = without_folders_below(folder + "/rank-", library_path);
   return {{"CXI_LAB_RANK", std::to_string(rank)},
-          {"CXI_LAB_NODES", std::to_string(nodes)},
+          {kNodesVariable, std::to_string(nodes)},
+          {kFolderVariable, folder},
           {"CXI_LAB_ADDRESS", ip(rank, 0)},
           {"CXI_LAB_ADDRESSES", addresses},
-          {"LD_LIBRARY_PATH", library_path.empty() ? own : own + ":" + library_path}};
+          {"LD_LIBRARY_PATH", others.empty() ? own : own + ":" + others}};
 }
 
 std::string Plan::bridge_commands() const {

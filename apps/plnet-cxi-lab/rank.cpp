@@ -5,8 +5,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -16,8 +19,9 @@
 namespace plnet::cxi_lab {
 namespace {
 
-constexpr int kNotStarted = 127;
+constexpr const char* kHosts = "/etc/hosts";
 
+// The rank writes a byte to `ready` at each of its stages, and waits for one of `go_on` behind it.
 struct Pipes {
   std::array<int, 2> ready{-1, -1}, go_on{-1, -1}, out{-1, -1}, errors{-1, -1};
 
@@ -44,11 +48,25 @@ Outcome<void> make_library(const Plan& plan, unsigned rank) {
   return write_file(folder + "/libcxi.so.1.conf", plan.library_config(rank));
 }
 
+// Launchers such as mpirun tell hosts apart by their names.
+Outcome<void> make_host(const Plan& plan, unsigned rank) {
+  const std::string name = Plan::host_name(rank);
+  if (::sethostname(name.c_str(), name.size()) != 0) return system_failure("host name " + name);
+  std::ostringstream known;
+  known << std::ifstream(kHosts).rdbuf();
+  const std::string own = plan.rank_folder(rank) + "/hosts";
+  if (auto done = write_file(own, known.str() + plan.host_lines()); !done) return done;
+  if (::access(kHosts, F_OK) == 0 && ::mount(own.c_str(), kHosts, nullptr, MS_BIND, nullptr) != 0)
+    return system_failure(kHosts);
+  return {};
+}
+
 Outcome<void> prepare(const Plan& plan, unsigned rank) {
   if (auto done = run_ip(plan.interface_commands(rank)); !done) return done;
   if (auto done = make_rank_folder(plan, rank); !done) return done;
   if (auto done = make_sysfs(plan, rank); !done) return done;
   if (auto done = make_library(plan, rank); !done) return done;
+  if (auto done = make_host(plan, rank); !done) return done;
   // NOLINTBEGIN(concurrency-mt-unsafe): a rank has one thread
   const char* const library_path = std::getenv("LD_LIBRARY_PATH");
   for (const auto& [name, value] :
@@ -78,58 +96,71 @@ void reset_signals() {
   ::_exit(kNotStarted);
 }
 
-[[noreturn]] void become(const Plan& plan, unsigned rank, const std::vector<std::string>& command,
-                         const Pipes& pipes) {
-  (void)::setpgid(0, 0);
-  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  wire_up(pipes);
-  if (auto done = enter_own_namespaces(); !done) end(done.error());
+// Returns when the lab lets the rank go on.
+void meet_lab(const Pipes& pipes) {
   char byte = 1;
   (void)!::write(pipes.ready[1], &byte, 1);
-  (void)::close(pipes.go_on[1]);
   if (::read(pipes.go_on[0], &byte, 1) != 1) ::_exit(kNotStarted);  // the lab has failed
+}
+
+// Until the lab kills the process.
+[[noreturn]] void wait_for_ever() {
+  sigset_t all;
+  sigfillset(&all);
+  (void)::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  while (true)
+    (void)::pause();
+}
+
+[[noreturn]] void become(const Plan& plan, unsigned rank, const RankTask& task,
+                         const Pipes& pipes) {
+  const bool is_head = task.kind == RankTask::kHead;
+  if (!is_head) (void)::setpgid(0, 0);
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!is_head) wire_up(pipes);
+  if (auto done = enter_own_namespaces(); !done) end(done.error());
+  (void)::close(pipes.go_on[1]);
+  meet_lab(pipes);
   if (auto done = prepare(plan, rank); !done) end(done.error());
+  meet_lab(pipes);
+  if (task.kind == RankTask::kWait) wait_for_ever();
   reset_signals();
-  std::vector<char*> words;
-  words.reserve(command.size() + 1);
-  for (const std::string& word : command)
-    words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  (void)::execvp(words.front(), words.data());
-  end(system_failure(command.front()).error());
+  end(become_command(task.command));
 }
 
 }  // namespace
 
-Outcome<Rank> Rank::start(const Plan& plan, unsigned rank,
-                          const std::vector<std::string>& command) {
+Outcome<Rank> Rank::start(const Plan& plan, unsigned rank, const RankTask& task) {
   Pipes pipes;
   if (!pipes.open()) return system_failure("a pipe");
   const pid_t process = ::fork();
   if (process < 0) return system_failure("a process");
-  if (process == 0) become(plan, rank, command, pipes);
-  (void)::setpgid(process, process);  // also there: whichever comes first
+  if (process == 0) become(plan, rank, task, pipes);
+  Rank made(rank);
+  made.has_group_ = task.kind != RankTask::kHead;
+  if (made.has_group_) (void)::setpgid(process, process);  // also there: whichever comes first
   for (const int other : {pipes.ready[1], pipes.go_on[0], pipes.out[1], pipes.errors[1]})
     (void)::close(other);
-  Rank made(rank);
   made.process = process;
   made.go_on = pipes.go_on[1];
+  made.ready = pipes.ready[0];
   made.streams = {pipes.out[0], pipes.errors[0]};
-  char byte = 0;
-  const bool is_ready = ::read(pipes.ready[0], &byte, 1) == 1;
-  (void)::close(pipes.ready[0]);
   for (const int stream : made.streams)
     (void)::fcntl(stream, F_SETFL, O_NONBLOCK);
-  if (is_ready) return made;
+  if (made.is_ready()) return made;
   made.print(1);
   made.print_rest();
   return failure(Errc::kIo, "rank " + std::to_string(rank) + " could not be started");
 }
 
+bool Rank::is_ready() const {
+  char byte = 0;
+  return ::read(ready, &byte, 1) == 1;
+}
+
 void Rank::go() const {
   const char byte = 1;
   (void)!::write(go_on, &byte, 1);
-  (void)::close(go_on);
 }
 
 void Rank::print(unsigned stream) {
@@ -160,11 +191,11 @@ void Rank::print_rest() {
 }
 
 void Rank::signal(int number) const {
-  if (!is_ended) (void)::kill(-process, number);
+  if (!is_ended) (void)::kill(has_group_ ? -process : process, number);
 }
 
 void Rank::kill_group() const {
-  (void)::kill(-process, SIGKILL);
+  (void)::kill(has_group_ ? -process : process, SIGKILL);
 }
 
 }  // namespace plnet::cxi_lab

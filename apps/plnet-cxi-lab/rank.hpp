@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,25 @@
 
 namespace plnet::cxi_lab {
 
+struct RankTask {
+  enum Kind : std::uint8_t {
+    kCommand,  // in a process group of its own, without input; its lines get a number
+    kHead,     // in the group of the lab, with its input and output
+    kWait      // no command: until the lab ends
+  };
+  Kind kind = kCommand;
+  std::vector<std::string> command;
+};
+
 class Rank {
  public:
   // Starts its process, which waits in its namespaces.
-  [[nodiscard]] static Outcome<Rank> start(const Plan& plan, unsigned rank,
-                                           const std::vector<std::string>& command);
-  // Its cables are there: it goes on and becomes the command.
+  [[nodiscard]] static Outcome<Rank> start(const Plan& plan, unsigned rank, const RankTask& task);
+  // The first time: its cables are there, and it makes interfaces and files. The second time: it
+  // becomes the command.
   void go() const;
+  // Waits until those files are there; false: it has failed, and has told why.
+  [[nodiscard]] bool is_ready() const;
 
   // Reads and prints the available output of stream 0 or 1 (standard output and error). At its end
   // the descriptor is closed and becomes -1.
@@ -34,7 +47,8 @@ class Rank {
   static constexpr unsigned kStreams = 2;
   pid_t process = -1;
   bool is_ended = false;
-  int go_on = -1;  // a pipe: one byte lets the process go on
+  int go_on = -1;  // a pipe: a byte lets the process go on
+  int ready = -1;  // a pipe: a byte of the process before it waits
   std::array<int, kStreams> streams{-1, -1};
 
  private:
@@ -42,6 +56,7 @@ class Rank {
       : lines_{PrefixedLines(std::to_string(rank) + ": "),
                PrefixedLines(std::to_string(rank) + ": ")} {}
   std::array<PrefixedLines, kStreams> lines_;
+  bool has_group_ = true;
 };
 
 }  // namespace plnet::cxi_lab

@@ -87,8 +87,8 @@ Outcome<void> enter_own_namespaces() {
   if (::geteuid() != 0) {
     if (auto done = become_root_of_a_user_namespace(); !done) return done;
   }
-  if (::unshare(CLONE_NEWNS | CLONE_NEWNET) != 0)
-    return system_failure("mount and network namespaces (CAP_SYS_ADMIN)");
+  if (::unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0)
+    return system_failure("mount, network and host name namespaces (CAP_SYS_ADMIN)");
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return system_failure("private mounts");
   return {};
@@ -98,6 +98,16 @@ Outcome<void> mount_empty(const std::string& folder) {
   if (::mount("plnet-cxi-lab", folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0)
     return system_failure("a file system in memory on " + folder);
   return {};
+}
+
+Error become_command(const std::vector<std::string>& words) {
+  std::vector<char*> all;
+  all.reserve(words.size() + 1);
+  for (const std::string& word : words)
+    all.push_back(const_cast<char*>(word.c_str()));
+  all.push_back(nullptr);
+  (void)::execvp(all.front(), all.data());
+  return system_failure(words.front()).error();
 }
 
 }  // namespace plnet::cxi_lab

@@ -9,11 +9,11 @@ import signal
 import subprocess
 
 from cases_common import CPT, PLAN
+from cxi_labs import FIRST_ADDRESS, lab, lines, words
 from kfi_nodes import IMPATIENT, KFI_NET, nid
 from site_under_test import CALL_TIMEOUT_S, eventually, needs_root
 from traffic_nodes import BAD
 
-FIRST_ADDRESS = 0x100  # of the NICs: they count up
 OPERATIONS = 300
 TWO_NETS = """net:
     - {net type: kfi, local NI(s): [{interfaces: {0: cxi0}}]}
@@ -24,19 +24,6 @@ SETTINGS = f"{PLAN.format(cpts=CPT.format(cpu=min(os.sched_getaffinity(0)))).rep
 RANK = ('echo process $$; mkdir -p {folder}/$CXI_LAB_RANK; exec {program} --socket {folder}/rank-$CXI_LAB_RANK.sock '
         '--instance rank-$CXI_LAB_RANK --lock-dir {folder}/$CXI_LAB_RANK --config {config} --options {options} --idle sleep '
         '--window 4 --bytes-max 65536 --stay {to}')
-
-
-def words(site, *arguments):
-    return (site.program("plnet-cxi-lab"), "--library", site.program("libcxi.so.1"), *arguments)
-
-
-def lab(site, *arguments):
-    needs_root()
-    return site.run(*words(site, *arguments))
-
-
-def lines(text, rank):
-    return [line.removeprefix(f"{rank}: ") for line in text.splitlines() if line.startswith(f"{rank}: ")]
 
 
 def case_each_rank_has_its_number_and_the_first_bad_status_counts(site):

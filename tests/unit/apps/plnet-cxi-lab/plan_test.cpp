@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -133,6 +134,24 @@ TEST(CxiLabPlan, EnvironmentOfARank) {
   EXPECT_EQ(value("LD_LIBRARY_PATH"), "/tmp/lab/rank-1:/usr/local/lib");
 }
 
+TEST(CxiLabPlan, CommandsThatMoveToAnotherRankUseItsLibrary) {
+  const auto all =
+      plan_of(2, 1).environment(1, "/tmp/lab/rank-0:/opt/lib:/tmp/lab/rank-10:/tmp/lab/rank-1");
+  const auto found =
+      std::ranges::find(all, "LD_LIBRARY_PATH", [](const auto& one) { return one.first; });
+  ASSERT_NE(found, all.end());
+  EXPECT_EQ(found->second, "/tmp/lab/rank-1:/opt/lib");
+}
+
+TEST(CxiLabPlan, RanksHaveNamesAndAddresses) {
+  const Plan plan = plan_of(3, 2);
+  for (const char* const host : {"2", "rank-2", "10.201.0.3", "10.202.0.3"})
+    EXPECT_EQ(plan.rank_of(host), 2U) << host;
+  for (const char* const host : {"", "3", "rank-3", "10.201.0.4", "2 ", "+2", "02", "localhost"})
+    EXPECT_EQ(plan.rank_of(host), std::nullopt) << host;
+  EXPECT_EQ(plan.host_lines(), "10.201.0.1 rank-0\n10.201.0.2 rank-1\n10.201.0.3 rank-2\n");
+}
+
 TEST(CxiLabPlan, LinesBeginWithTheRank) {
   PrefixedLines lines("3: ");
   EXPECT_EQ(lines.add("one\ntw"), "3: one\n");
@@ -151,6 +170,45 @@ TEST(CxiLabCommandLine, FlagsEndWhereTheCommandBegins) {
   ASSERT_TRUE(line) << line.error().text;
   EXPECT_EQ(line->nodes, 4U);
   EXPECT_EQ(line->command, (std::vector<std::string>{"sh", "-c", "-n 3"}));
+}
+
+TEST(CxiLabCommandLine, ExecTakesItsWordsAsTheyAre) {
+  const Words words{"plnet-cxi-lab", "exec", "rank-1", "prog", "-x", "a b", "--ssh"};
+  ASSERT_TRUE(is_exec(static_cast<int>(words.size()), words.data()));
+  const auto line = parse_exec_line(static_cast<int>(words.size()), words.data());
+  ASSERT_TRUE(line) << line.error().text;
+  EXPECT_EQ(line->host, "rank-1");
+  EXPECT_EQ(line->command, (std::vector<std::string>{"prog", "-x", "a b", "--ssh"}));
+  const Words run{"plnet-cxi-lab", "sh", "exec"};
+  EXPECT_FALSE(is_exec(static_cast<int>(run.size()), run.data()));
+}
+
+TEST(CxiLabCommandLine, ExecGivesItsWordsToAShellAsSshDoes) {
+  const Words words{"plnet-cxi-lab", "exec", "--ssh", "-x", "10.201.0.2", "orted", "-mca", "'a b'"};
+  const auto line = parse_exec_line(static_cast<int>(words.size()), words.data());
+  ASSERT_TRUE(line) << line.error().text;
+  EXPECT_EQ(line->host, "10.201.0.2");
+  EXPECT_EQ(line->command, (std::vector<std::string>{"/bin/sh", "-c", "orted -mca 'a b'"}));
+}
+
+TEST(CxiLabCommandLine, ExecNeedsARankAndACommand) {
+  for (const Words& words : {Words{"plnet-cxi-lab", "exec"}, Words{"plnet-cxi-lab", "exec", "1"},
+                             Words{"plnet-cxi-lab", "exec", "--other", "1", "true"}}) {
+    const auto line = parse_exec_line(static_cast<int>(words.size()), words.data());
+    ASSERT_FALSE(line);
+    EXPECT_EQ(line.error().status, 2);
+  }
+}
+
+TEST(CxiLabCommandLine, WordsInBracketsStayWhole) {
+  const Words words{"plnet-cxi-lab", "sh", "-c", "[ a, b ]", "[]"};
+  const auto line = parse_command_line(static_cast<int>(words.size()), words.data());
+  ASSERT_TRUE(line) << line.error().text;
+  EXPECT_EQ(line->command, (std::vector<std::string>{"sh", "-c", "[ a, b ]", "[]"}));
+  const Words moved{"plnet-cxi-lab", "exec", "1", "printf", "[%s,%s]", ""};
+  const auto exec = parse_exec_line(static_cast<int>(moved.size()), moved.data());
+  ASSERT_TRUE(exec) << exec.error().text;
+  EXPECT_EQ(exec->command, (std::vector<std::string>{"printf", "[%s,%s]", ""}));
 }
 
 TEST(CxiLabCommandLine, RefusedOnes) {
