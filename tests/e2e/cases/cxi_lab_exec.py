@@ -3,7 +3,8 @@
 import os
 import signal
 
-from cxi_labs import lab, lines
+from cxi_labs import lab, lines, words
+from site_under_test import NOBODY, Skip, needs_root
 
 
 def head(site, script, *arguments, ranks=2, stdin=""):
@@ -32,10 +33,10 @@ def case_input_output_arguments_and_status_are_those_of_the_command(site):
 def case_a_launcher_uses_it_as_ssh(site):
     """The words of ssh are a command line for a shell; ranks have names, which resolve."""
     script = """for host in 1 rank-1 10.201.0.2; do $lab exec --ssh -x $host 'A="a  b";' echo '$A' '"$A"' '$(hostname)'; done
-        $lab exec --ssh rank-1 getent hosts rank-0"""
+        $lab exec --ssh rank-1 getent hosts rank-0; $lab exec --ssh 1 $lab exec --ssh 0 hostname"""
     done = head(site, script)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "a b a  b rank-1\n" * 3 + "10.201.0.1      rank-0\n", done.stdout
+    assert done.stdout == "a b a  b rank-1\n" * 3 + "10.201.0.1      rank-0\nrank-0\n", done.stdout
 
 
 def case_a_rank_that_is_not_there_is_named(site):
@@ -99,3 +100,13 @@ def case_the_end_of_rank_0_ends_the_others(site):
     assert done.returncode == 128 + signal.SIGKILL, done
     done = head(site, "kill -TERM $PPID; exec sleep 1000", ranks=3)
     assert done.returncode == 128 + signal.SIGTERM, done
+
+
+def case_a_user_without_privileges_has_a_lab(site):
+    """Root of a user namespace of its own, in which its commands move."""
+    needs_root()
+    script = f'{site.program("plnet-cxi-lab")} exec 1 sh -c "hostname; id -u"'
+    done = site.run(*words(site, "--head", "sh", "-c", script), user=NOBODY)
+    if "a user namespace" in done.stderr:
+        raise Skip("users may not make user namespaces here")
+    assert (done.returncode, done.stdout) == (0, "rank-1\n0\n"), done
