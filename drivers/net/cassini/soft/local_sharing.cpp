@@ -164,9 +164,10 @@ LocalSharing::Memory& LocalSharing::memory() const {
 }
 
 plnet::Outcome<std::unique_ptr<LocalSharing>> LocalSharing::open(const std::string& path,
-                                                                 std::span<const Service> first) {
+                                                                 std::span<const Service> first,
+                                                                 int patience_ms) {
   constexpr mode_t kOwner = 0600;
-  auto made = std::unique_ptr<LocalSharing>(new LocalSharing);
+  auto made = std::unique_ptr<LocalSharing>(new LocalSharing(patience_ms));
   made->file_ = LocalDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwner));
   if (made->file_ && ::ftruncate(made->file_.number(), sizeof(Memory)) == 0)
     made->mapping_ = LocalMapping(made->file_.number(), sizeof(Memory));
@@ -241,10 +242,10 @@ bool LocalSharing::is_alone() {
 // A process holds it for microseconds, unless it is stopped or means harm. The kernel has no wait
 // for a lock that ends.
 bool LocalSharing::lock() {
-  constexpr int kTries = 200;
   constexpr int kPauseMs = 1;
   for (int tries = 0; !set_byte_lock(file_, F_WRLCK, kTurnLock); ++tries) {
-    if (tries == kTries || (errno != EAGAIN && errno != EACCES && errno != EINTR)) return false;
+    if (tries == patience_ms_ || (errno != EAGAIN && errno != EACCES && errno != EINTR))
+      return false;
     (void)::poll(nullptr, 0, kPauseMs);
   }
   finish_store();

@@ -25,8 +25,9 @@ class LocalSharing final : public Sharing {
  public:
   // `first` are the services of a NIC that is new, or that no process uses while they are not those
   // of its last start any more: as if the driver was loaded again.
+  // `patience_ms`: how long lock() waits.
   [[nodiscard]] static plnet::Outcome<std::unique_ptr<LocalSharing>> open(
-      const std::string& path, std::span<const Service> first);
+      const std::string& path, std::span<const Service> first, int patience_ms = 2000);
   // Name of the file in a directory.
   [[nodiscard]] static std::string file_name(NicAddress nic);
   ~LocalSharing() override;
@@ -46,13 +47,14 @@ class LocalSharing final : public Sharing {
 
  private:
   struct Memory;
-  LocalSharing() = default;
+  explicit LocalSharing(int patience_ms) : patience_ms_(patience_ms) {}
   [[nodiscard]] Memory& memory() const;
   [[nodiscard]] bool take_slot();
   [[nodiscard]] bool is_alone();
   [[nodiscard]] plnet::Outcome<void> start(const std::string& path, std::span<const Service> first);
   void finish_store();
 
+  const int patience_ms_;
   LocalDescriptor file_;
   LocalMapping mapping_;
   static constexpr unsigned kNoSlot = kSharesMax;

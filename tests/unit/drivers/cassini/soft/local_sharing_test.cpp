@@ -25,6 +25,7 @@ namespace plnet::cassini::soft::local_sharing_test {
 namespace {
 
 constexpr unsigned kNone = 0;
+constexpr int kPatienceMs = 50;
 
 struct Folder {
   Folder() {
@@ -60,7 +61,7 @@ struct Process {
   }
   static std::unique_ptr<LocalSharing> open(const Folder& folder,
                                             const std::vector<Service>& first) {
-    auto made = LocalSharing::open(folder.file(), first);
+    auto made = LocalSharing::open(folder.file(), first, kPatienceMs);
     EXPECT_TRUE(made) << (made ? "" : made.error().what);
     return made ? std::move(*made) : nullptr;
   }
@@ -318,7 +319,7 @@ TEST(SoftSharing, TurnThatDoesNotEnd) {
   Shortage shortage;
   EXPECT_EQ(second.nic.services().add(wanted(50), shortage).error(), EAGAIN);
   EXPECT_EQ(second.nic.make_group(kDefaultService).error(), EAGAIN);
-  const auto third = LocalSharing::open(folder.file(), only_default());
+  const auto third = LocalSharing::open(folder.file(), only_default(), kPatienceMs);
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().code, Errc::kBusy);
   first.sharing->unlock();
