@@ -65,25 +65,29 @@ int DriverFiles::atomic_remap() {
   return last_remap_;
 }
 
-void DriverFiles::show_counter(const Nic& nic, std::size_t which, std::uint64_t wall_ns) {
+bool DriverFiles::show_counter(const Nic& nic, std::size_t which, std::uint64_t wall_ns) {
   Telemetry& one = telemetry_[which];
   const std::uint64_t value = driver_counter(nic, kDriverCounters[which].number);
-  if (value == one.shown) return;
+  if (value == one.shown) return false;
   one.shown = value;
   constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
   show(one.file, "%llu@%llu.%09llu\n", static_cast<unsigned long long>(value),
        static_cast<unsigned long long>(wall_ns / kNsPerSecond),
        static_cast<unsigned long long>(wall_ns % kNsPerSecond));
+  return true;
 }
 
 void DriverFiles::show_next_counter(const Nic& nic, std::uint64_t wall_ns) {
-  show_counter(nic, next_, wall_ns);
-  next_ = (next_ + 1) % kCounters;
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    const std::size_t which = next_;
+    next_ = (next_ + 1) % kCounters;
+    if (show_counter(nic, which, wall_ns)) return;
+  }
 }
 
 void DriverFiles::show_all_counters(const Nic& nic, std::uint64_t wall_ns) {
   for (std::size_t i = 0; i < kCounters; ++i)
-    show_counter(nic, i, wall_ns);
+    (void)show_counter(nic, i, wall_ns);
 }
 
 }  // namespace plnet::cassini::soft

@@ -22,14 +22,15 @@ class DriverFiles final : public HostFiles {
   DriverFiles(const std::string& state, unsigned id);
   void show_resource_groups(unsigned used) override;
   [[nodiscard]] int atomic_remap() override;
-  // One file after the other, if its counter has changed: a call costs microseconds. `wall_ns` is
-  // the time of day.
+  // The next file whose counter has changed: a call costs microseconds. `wall_ns` is the time of
+  // day.
   void show_next_counter(const Nic& nic, std::uint64_t wall_ns);
   void show_all_counters(const Nic& nic, std::uint64_t wall_ns);
 
  private:
   static constexpr std::size_t kCounters = kDriverCounters.size();
-  void show_counter(const Nic& nic, std::size_t which, std::uint64_t wall_ns);
+  // False: it has not changed.
+  bool show_counter(const Nic& nic, std::size_t which, std::uint64_t wall_ns);
 
   LocalDescriptor groups_;
   LocalDescriptor remap_;

@@ -202,7 +202,10 @@ TEST_F(LibcxiAdministrator, ServiceHasARangeOfVnis) {
   ASSERT_EQ(PLNET_CALL(library, cxil_alloc_cp)(group, 64U, kBestEffort, 0U, &profile), 0);
   EXPECT_EQ(PLNET_CALL(library, cxil_modify_cp)(group, profile, 65U), 0);
   EXPECT_EQ(profile->vni_pcp, 65U);
-  EXPECT_EQ(PLNET_CALL(library, cxil_modify_cp)(group, profile, 128U), -EINVAL);
+  EXPECT_EQ(PLNET_CALL(library, cxil_modify_cp)(group, profile, 128U), 0)
+      << "the default service's";
+  EXPECT_EQ(PLNET_CALL(library, cxil_modify_cp)(group, profile, 0U), -EINVAL);
+  EXPECT_EQ(PLNET_CALL(library, cxil_modify_cp)(group, profile, 65536U), -EINVAL);
   EXPECT_EQ(PLNET_CALL(library, cxil_destroy_cp)(profile), 0);
   close(group);
   EXPECT_EQ(remove(service), 0);

@@ -81,8 +81,7 @@ TEST(SoftDriverFiles, CountersWithTheirTime) {
   files.show_all_counters(nic, kNow);
   EXPECT_EQ(state.read("telemetry/lpe_success_cntr"), "0@1.000000000\n") << "unchanged";
   nic.tables().stats.add(NicStats::Id::kDelivered, 12);
-  for (std::size_t i = 0; i < kDriverCounters.size(); ++i)
-    files.show_next_counter(nic, kNow);
+  files.show_next_counter(nic, kNow);
   EXPECT_EQ(state.read("telemetry/lpe_success_cntr"), "12@77.000000005\n");
 }
 
