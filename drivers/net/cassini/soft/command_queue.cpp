@@ -13,6 +13,21 @@
 namespace plnet::cassini::soft {
 namespace {
 
+// The device fills a slot of a window with it behind the first word, which is 0, so that a write
+// whose last words are still to come is not taken for an earlier command with the same first ones.
+constexpr std::uint64_t kUnwritten = 0x9d3f'71c2'e85b'a604;
+
+void empty_slot(std::byte* window) {
+  for (unsigned i = kSlotBytes - 8; i > 0; i -= 8)
+    release_word(window + i, kUnwritten);
+  release_word(window, 0);
+}
+bool is_half_written(std::byte* window) {
+  for (unsigned i = 8; i < kSlotBytes; i += 8)
+    if (acquire_word(window + i) == kUnwritten) return true;
+  return false;
+}
+
 // Compares word by word: the process may be writing the first of them.
 bool same_slot(const std::byte* window, const std::byte* ring) {
   for (unsigned i = 0; i < kSlotBytes; i += 8) {
@@ -126,6 +141,10 @@ CommandQueue::CommandQueue(const Setup& asked, NicStats& stats)
   PLNET_CHECK(slots_ % (kPageBytes / kSlotBytes) == 0 && slots_ <= kQueueSlotsMax,
               "a ring is whole pages");
   release_word(launch_.get(), kFirstSlot);
+  for (const std::size_t window : {kWindow64, kWindow128Aligned, kWindow128Skip}) {
+    for (unsigned slot = 0; slot < kWindowSlots; ++slot)
+      empty_slot(launch_.get() + window + std::size_t{slot} * kSlotBytes);
+  }
   write_status();
 }
 
@@ -152,7 +171,7 @@ unsigned CommandQueue::same_window_slot_after(unsigned unit) const {
 bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units) {
   std::byte* const at =
       launch_.get() + window + std::size_t{unit / 2 & (kWindowSlots - 1)} * kSlotBytes;
-  if (acquire_word(at) == 0) return false;
+  if (acquire_word(at) == 0 || is_half_written(at)) return false;
   const unsigned ring = units_ - kFirstUnit;
   bool mine = true;
   unsigned ahead = 0;
@@ -163,7 +182,7 @@ bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units
     if (further <= ahead) return false;  // half written: it will be complete soon
     ahead = further;
   }
-  if (mine) release_word(at, 0);
+  if (mine) empty_slot(at);
   written_ = unit + units >= units_ ? kFirstUnit : unit + units;
   stats_.add(NicStats::Id::kLowLatency);
   return true;

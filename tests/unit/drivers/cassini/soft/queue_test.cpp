@@ -388,8 +388,9 @@ TEST(SoftQueue, LowLatencyWindows) {
 }
 
 struct SoftQueueWindows : ::testing::Test, Pair {
-  enum class By { kDoorbell, kWindow };
-  void begin(By how) {
+  enum class By { kDoorbell, kWindow, kHalfOfWindow };
+  // Returns the unit of the command.
+  unsigned begin(By how) {
     Slots slot;
     head(slot.data(), CommandType::kDma, 1, DmaOpcode::kPut);
     layout::FullDma::Nid::set(slot.data(), 2);
@@ -399,11 +400,12 @@ struct SoftQueueWindows : ::testing::Test, Pair {
     layout::FullDma::UserPtr::set(slot.data(), begun++);
     const unsigned at = a.tx.position();
     a.tx.push(slot.data(), 1);
-    if (how == By::kWindow) {
-      a.tx.window(kWindow64, at, 64);
-    } else {
+    if (how == By::kDoorbell) {
       a.tx.ring();
+    } else {
+      a.tx.window(kWindow64, at, how == By::kWindow ? 64 : 8);
     }
+    return at;
   }
   void expect_all() {
     for (; ended < begun; ++ended)
@@ -418,6 +420,23 @@ TEST_F(SoftQueueWindows, MoreWritesThanSlotsBeforeTheNicLooks) {
   for (unsigned i = 0; i < 40; ++i)
     begin(By::kWindow);
   expect_all();
+}
+
+// The first word of a command is in the window, and behind it an earlier command of this slot with
+// the same first word, which is still in the ring.
+TEST_F(SoftQueueWindows, AWriteThatIsNotCompleteIsNoCommand) {
+  for (unsigned i = 0; i < 16; ++i)
+    begin(By::kWindow);
+  expect_all();
+  const unsigned at = begin(By::kHalfOfWindow);
+  fabric.step(1);
+  a.tx.window(kWindow64, at, 64);
+  expect_all();
+  for (unsigned i = 0; i < 40; ++i) {
+    fabric.step(1);  // the NIC looks where the next command will be
+    begin(By::kWindow);
+    expect_all();
+  }
 }
 
 // The slots of what the doorbell announced hold later writes, which lead past the doorbell.
