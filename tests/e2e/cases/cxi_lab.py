@@ -183,7 +183,7 @@ def case_files_of_the_driver(site):
     done = lab(site, "-n", "2", "--nics-per-rank", "2", "python3", site.write("files.py", DRIVER_FILES))
     assert done.returncode == 0, done.stderr
     assert lines(done.stdout, 1) == [
-        "0000:00:01.0 True True", "0x103 0x103 9 255 255 2.0", "software Cassini none up 0x17db 0x0501", "0000:00:01.0 True", "5 True True", "[[]]",
+        "0000:00:01.0 True True", "0x103 0x103 9 255 255 2.0", "software Cassini none up 0x17db 0x0501", "0000:00:01.0 True", "5 True True", "[['process']]",
         "nid Read-only file system", "amo_remap_to_pcie_fadd 10"], done.stdout
     assert lines(done.stdout, 0)[1].startswith("0x101 "), done.stdout
 
