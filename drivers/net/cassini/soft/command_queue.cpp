@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "drivers/net/cassini/soft/layout_command.hpp"
 #include "drivers/net/cassini/soft/shared_word.hpp"
@@ -12,9 +13,24 @@
 namespace plnet::cassini::soft {
 namespace {
 
+// The device fills a slot of a window with it behind the first word, which is 0, so that a write
+// whose last words are still to come is not taken for an earlier command with the same first ones.
+constexpr std::uint64_t kUnwritten = 0x9d3f'71c2'e85b'a604;
+
+void empty_slot(std::byte* window) {
+  for (unsigned i = kSlotBytes - 8; i > 0; i -= 8)
+    release_word(window + i, kUnwritten);
+  release_word(window, 0);
+}
+bool is_half_written(std::byte* window) {
+  for (unsigned i = 8; i < kSlotBytes; i += 8)
+    if (acquire_word(window + i) == kUnwritten) return true;
+  return false;
+}
+
 // Compares word by word: the process may be writing the first of them.
-bool same_bytes(const std::byte* window, const std::byte* ring, unsigned bytes) {
-  for (unsigned i = 0; i < bytes; i += 8) {
+bool same_slot(const std::byte* window, const std::byte* ring) {
+  for (unsigned i = 0; i < kSlotBytes; i += 8) {
     auto* const word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(window + i));
     std::uint64_t there = 0;
     std::memcpy(&there, ring + i, sizeof there);
@@ -125,6 +141,10 @@ CommandQueue::CommandQueue(const Setup& asked, NicStats& stats)
   PLNET_CHECK(slots_ % (kPageBytes / kSlotBytes) == 0 && slots_ <= kQueueSlotsMax,
               "a ring is whole pages");
   release_word(launch_.get(), kFirstSlot);
+  for (const std::size_t window : {kWindow64, kWindow128Aligned, kWindow128Skip}) {
+    for (unsigned slot = 0; slot < kWindowSlots; ++slot)
+      empty_slot(launch_.get() + window + std::size_t{slot} * kSlotBytes);
+  }
   write_status();
 }
 
@@ -132,11 +152,7 @@ unsigned CommandQueue::behind() const {
   return written_ >= read_ ? written_ - read_ : written_ + (units_ - kFirstUnit) - read_;
 }
 
-// A command that has been executed leaves the ring, so that an old write in a window equals nothing
-// there any more. The process writes the place again only after the status tells that it may.
 void CommandQueue::advance(unsigned units) {
-  for (unsigned unit = read_; unit < read_ + units; ++unit)
-    if (unit % 2 == 0) release_word(ring_.get() + std::size_t{unit} * kUnitBytes, 0);
   read_ += units;
   if (read_ >= units_) read_ = kFirstUnit;
 }
@@ -149,26 +165,25 @@ unsigned CommandQueue::same_window_slot_after(unsigned unit) const {
   return first < kFirstUnit ? first + kLap : first;
 }
 
-// A low-latency write equals the ring, where the command is as well, since the device may always
-// reject the write. A window has 16 slots: the slot may already hold a later write, which then
-// equals the ring further on. Nothing is ever cleared here: the process may be writing the slot.
+// A low-latency write appears as a non-zero first word where the next one must be. Its contents are
+// in the ring as well, since the device may always reject it. A window has 16 slots: the slot may
+// already hold a later write, which then equals the ring further on.
 bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units) {
-  if (acquire_word(ring_.get() + std::size_t{unit} * kUnitBytes) == 0) return false;
   std::byte* const at =
       launch_.get() + window + std::size_t{unit / 2 & (kWindowSlots - 1)} * kSlotBytes;
-  if (acquire_word(at) == 0) return false;  // never written
+  if (acquire_word(at) == 0 || is_half_written(at)) return false;
   const unsigned ring = units_ - kFirstUnit;
+  bool mine = true;
   unsigned ahead = 0;
-  for (unsigned there = unit;
-       there + units > units_ ||
-       !same_bytes(at, ring_.get() + std::size_t{there} * kUnitBytes, units * kUnitBytes);) {
+  for (unsigned there = unit; !same_slot(at, ring_.get() + std::size_t{there} * kUnitBytes);) {
+    mine = false;
     there = same_window_slot_after(there);
     const unsigned further = (there + ring - unit) % ring;
-    if (further <= ahead) return false;  // not written, or half: it will be complete soon
+    if (further <= ahead) return false;  // half written: it will be complete soon
     ahead = further;
   }
+  if (mine) empty_slot(at);
   written_ = unit + units >= units_ ? kFirstUnit : unit + units;
-  uses_windows_ = true;
   stats_.add(NicStats::Id::kLowLatency);
   return true;
 }
@@ -181,13 +196,13 @@ bool CommandQueue::poll_windows() {
 }
 
 // False: a producer that continues past its announced position overwrites unread commands. One slot
-// stays unused. Low-latency writes may have led past the doorbell, which then tells nothing new.
-bool CommandQueue::take_doorbell(std::uint64_t word) {
+// stays unused. Low-latency writes from `from` on may have led past the doorbell, which then tells
+// nothing new.
+bool CommandQueue::take_doorbell(std::uint64_t word, unsigned from) {
   doorbell_ = word;
   if (word < kFirstSlot || word >= slots_) return false;
   const unsigned ring = units_ - kFirstUnit;
   const unsigned position = static_cast<unsigned>(word) * 2;
-  const unsigned from = uses_windows_ ? published_ : written_;
   if ((position + ring - from) % ring <= (written_ + ring - from) % ring) return true;
   const unsigned free = (published_ + ring - 2 - written_) % ring;
   if ((position + ring - written_) % ring > free) return false;
@@ -197,6 +212,10 @@ bool CommandQueue::take_doorbell(std::uint64_t word) {
 
 bool CommandQueue::poll(Random* rejecting, double chance) {
   if (stopped()) return false;
+  const unsigned led_from = std::exchange(led_from_, 0);
+  const unsigned from = led_from != 0 ? led_from : written_;
+  // The doorbell first: an earlier low-latency write is then seen as well, and no stale data stays
+  // in a window.
   std::uint64_t word = acquire_word(launch_.get());
   bool windows = false;
   while (poll_windows()) {
@@ -206,7 +225,7 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
       stats_.add(NicStats::Id::kLowLatencyRejected);
     }
   }
-  if (word != doorbell_ && !take_doorbell(word)) {
+  if (word != doorbell_ && !take_doorbell(word, from)) {
     fail(ring_.get() + std::size_t{read_} * kUnitBytes, ReturnCode::kCmdInvalidArg);
     return false;
   }
@@ -215,6 +234,8 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
     const std::atomic_ref doorbell(*reinterpret_cast<std::uint64_t*>(launch_.get()));
     if (doorbell.compare_exchange_strong(word, 0)) doorbell_ = 0;
   }
+  // Rung meanwhile: perhaps before low-latency writes that were just taken.
+  if (windows && acquire_word(launch_.get()) != doorbell_) led_from_ = from;
   return written_ != read_;
 }
 

@@ -80,7 +80,7 @@ class CommandQueue {
   static constexpr unsigned kWindowSlots = 16;
   [[nodiscard]] bool poll_windows();
   [[nodiscard]] unsigned same_window_slot_after(unsigned unit) const;
-  [[nodiscard]] bool take_doorbell(std::uint64_t word);
+  [[nodiscard]] bool take_doorbell(std::uint64_t word, unsigned from);
   [[nodiscard]] bool poll_window(std::size_t window, unsigned unit, unsigned units);
   [[nodiscard]] unsigned behind() const;  // units from read to written
   void write_status();
@@ -101,7 +101,7 @@ class CommandQueue {
   unsigned written_ = kFirstUnit;  // likewise
   unsigned published_ = kFirstUnit;
   std::uint64_t doorbell_ = kFirstSlot;
-  bool uses_windows_ = false;
+  unsigned led_from_ = 0;  // units: low-latency writes from here on may be later than the doorbell
   std::uint16_t rejected_ = 0;
   ReturnCode failure_ = ReturnCode::kOk;
   bool told_ = false;
