@@ -160,7 +160,7 @@ def case_processes_share_a_nic(site):
     assert lines(done.stdout, 0) == [f"first 0 0 0 {taken} 0 0", f"second 0 0 {taken} {taken} 0 1"], f"{done.stdout}{done.stderr}"
 
 
-# What libcxi's programs and libfabric's provider read of the driver. Each line: a path and what is there.
+# Prints the files of the driver that libcxi's programs and libfabric's provider read.
 DRIVER_FILES = """import os, re
 device = "/sys/class/cxi/cxi1/device/"
 read = lambda name: open(device + name).read().strip()
