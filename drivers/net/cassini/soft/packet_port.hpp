@@ -225,8 +225,10 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
 
   // packet_target.cpp
   void request(NicAddress from, const Packet& packet, std::span<const std::byte> payload);
-  void execute(TargetConnection& target, const Packet& packet, std::span<const std::byte> payload,
-               Remembered& answer, std::span<const std::byte>& read);
+  // True: the message ends with this packet, once `read` has been read.
+  [[nodiscard]] bool execute(TargetConnection& target, const Packet& packet,
+                             std::span<const std::byte> payload, Remembered& answer,
+                             std::span<const std::byte>& read);
   // `read`: the data of a GET, in the memory of the process.
   void move(TargetConnection& target, const Packet& packet, std::span<const std::byte> payload,
             std::span<const std::byte>& read);

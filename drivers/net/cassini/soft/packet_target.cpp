@@ -71,16 +71,20 @@ void PacketPort::request(NicAddress from, const Packet& packet,
   ++source.remembered;
   stats_.add(PortCounters::Id::kReceived);
   std::span<const std::byte> read;
-  execute(target, packet, payload, place, read);
+  const bool ends = execute(target, packet, payload, place, read);
   place.plain = place.code == ReturnCode::kOk && place.list == ListKind::kPriority &&
                 place.data == kNone && read.empty() && place.mlength == target.message.length;
   target.expected = static_cast<std::uint16_t>(sequence_after(target.expected));
-  if (!read.empty()) {
-    // Saves a copy of the data: where no packet is lost, nobody asks for the response again.
-    if (wire_.keeps_all() && send_answer(target, packet.sequence, place, read)) return;
-    keep(place, read);
+  // Saves a copy of the data: where no packet is lost, nobody asks for the response again.
+  const bool answered =
+      !read.empty() && wire_.keeps_all() && send_answer(target, packet.sequence, place, read);
+  if (!read.empty() && !answered) keep(place, read);
+  // The process may reuse its memory from its event on, so the data has been read before.
+  if (ends) {
+    nic_.portals().finish(target.message, target.delivery);
+    end_partial(target);
   }
-  owe(number, packet.sequence);
+  if (!answered) owe(number, packet.sequence);
 }
 
 void PacketPort::keep(Remembered& answer, std::span<const std::byte> read) {
@@ -90,7 +94,7 @@ void PacketPort::keep(Remembered& answer, std::span<const std::byte> read) {
   std::memcpy(slab(answer.data), read.data(), read.size());
 }
 
-void PacketPort::execute(TargetConnection& target, const Packet& packet,
+bool PacketPort::execute(TargetConnection& target, const Packet& packet,
                          std::span<const std::byte> payload, Remembered& answer,
                          std::span<const std::byte>& read) {
   if (packet.type == PacketType::kFirst) {
@@ -101,14 +105,14 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
     target.delivery = nic_.portals().begin(packet.message);
     if (target.delivery.outcome.code != ReturnCode::kOk) {
       answer.code = target.delivery.outcome.code;
-      return;
+      return false;
     }
     target.partial = true;
     ++partial_messages_;
     ++sources_[target.source].partial_messages;
   } else if (!target.partial || target.message_id != packet.message_id) {
     answer.code = ReturnCode::kMstCancelled;
-    return;
+    return false;
   }
   Delivery& delivery = target.delivery;
   answer.mlength = delivery.outcome.mlength;
@@ -124,11 +128,8 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
     move(target, packet, payload, read);
   }
   if (delivery.cut) delivery.outcome.code = ReturnCode::kMstCancelled;
-  if (packet.eom || delivery.outcome.code != ReturnCode::kOk) {
-    nic_.portals().finish(target.message, delivery);
-    end_partial(target);
-  }
   answer.code = delivery.outcome.code;
+  return packet.eom || delivery.outcome.code != ReturnCode::kOk;
 }
 
 void PacketPort::move(TargetConnection& target, const Packet& packet,
