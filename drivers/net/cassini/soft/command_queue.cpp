@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/cassini/soft/command_queue.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
-#include <utility>
 
+#include "drivers/net/cassini/soft/command_form.hpp"
 #include "drivers/net/cassini/soft/layout_command.hpp"
 #include "drivers/net/cassini/soft/shared_word.hpp"
 #include "lib/base/check.hpp"
@@ -13,24 +14,39 @@
 namespace plnet::cassini::soft {
 namespace {
 
-// The device fills a slot of a window with it behind the first word, which is 0, so that a write
-// whose last words are still to come is not taken for an earlier command with the same first ones.
-constexpr std::uint64_t kUnwritten = 0x9d3f'71c2'e85b'a604;
+// The words of a ring that the process has not written since the device took a command there. No
+// command has them, so a low-latency write that is older equals nothing that is there now.
+// Producers set the operation and type of a small atomic in the word that is there: both are 15
+// here, which no atomic has, so that the word changes.
+constexpr std::uint64_t kUnwritten = 0x9d3f'71c2'e85b'afbf;
 
-void empty_slot(std::byte* window) {
-  for (unsigned i = kSlotBytes - 8; i > 0; i -= 8)
-    release_word(window + i, kUnwritten);
-  release_word(window, 0);
+void erase(std::byte* at, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; i += 8)
+    release_word(at + i, kUnwritten);
 }
-bool is_half_written(std::byte* window) {
-  for (unsigned i = 8; i < kSlotBytes; i += 8)
-    if (acquire_word(window + i) == kUnwritten) return true;
-  return false;
+
+bool is_written(const std::byte* at, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; i += 8) {
+    if (acquire_word(const_cast<std::byte*>(at) + i) == kUnwritten) return false;
+  }
+  return true;
+}
+
+// False as long as the process writes one of them, perhaps the last half of a write.
+bool holds_whole_commands(const std::byte* at, unsigned bytes) {
+  while (bytes > 0) {
+    if (!is_written(at, 8)) return false;
+    const CommandView command = command_at(at);
+    if (command.bytes > bytes || !is_written(at, written_bytes(command))) return false;
+    at += command.bytes;
+    bytes -= command.bytes;
+  }
+  return true;
 }
 
 // Compares word by word: the process may be writing the first of them.
-bool same_slot(const std::byte* window, const std::byte* ring) {
-  for (unsigned i = 0; i < kSlotBytes; i += 8) {
+bool same_bytes(const std::byte* window, const std::byte* ring, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; i += 8) {
     auto* const word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(window + i));
     std::uint64_t there = 0;
     std::memcpy(&there, ring + i, sizeof there);
@@ -38,85 +54,6 @@ bool same_slot(const std::byte* window, const std::byte* ring) {
   }
   return true;
 }
-unsigned size_code_of(unsigned bytes) {
-  return bytes <= 32 ? 0 : bytes <= 64 ? 1 : bytes <= 128 ? 2 : 3;
-}
-
-// Checks a command's size against its opcode, and that the queue has such a command.
-ReturnCode size_of(const CommandView& command, unsigned size_code) {
-  const auto want = [&](unsigned code) {
-    return size_code == code ? ReturnCode::kOk : ReturnCode::kCmdInvalidArg;
-  };
-  const auto opcode = static_cast<DmaOpcode>(command.opcode);
-  const auto length = static_cast<unsigned>(layout::IdcPut::Length::get(command.at));
-  if (command.type == CommandType::kDma) {
-    if (opcode == DmaOpcode::kPut || opcode == DmaOpcode::kGet ||
-        opcode == DmaOpcode::kRendezvousPut)
-      return want(1);
-    if (opcode == DmaOpcode::kNomatchPut || opcode == DmaOpcode::kNomatchGet) return want(0);
-    if (opcode == DmaOpcode::kAtomic || opcode == DmaOpcode::kFetchingAtomic) return want(2);
-    return ReturnCode::kIllegalOp;
-  }
-  if (command.type == CommandType::kIdc) {
-    if (opcode == DmaOpcode::kCstate) return length == 32 ? want(0) : ReturnCode::kCmdInvalidArg;
-    if (opcode == DmaOpcode::kPut)
-      return length >= 16 && length <= 240 ? want(size_code_of(length))
-                                           : ReturnCode::kCmdInvalidArg;
-    if (opcode == DmaOpcode::kAtomic && length == layout::SmallAtomic::kBytes) return want(0);
-    if (opcode == DmaOpcode::kAtomic || opcode == DmaOpcode::kFetchingAtomic)
-      return length == layout::IdcAtomic::kBytes ? want(1) : ReturnCode::kCmdInvalidArg;
-    if (opcode == DmaOpcode::kSmallMessage)  // never less than 64 bytes
-      return length >= 32 && length <= 224 ? want(size_code_of(length < 64 ? 64 : length))
-                                           : ReturnCode::kCmdInvalidArg;
-    return ReturnCode::kIllegalOp;
-  }
-  if (command.type == CommandType::kCt) {
-    if (command.opcode > static_cast<unsigned>(CtOpcode::kTriggeredEvent))
-      return ReturnCode::kIllegalOp;
-    return want(static_cast<CtOpcode>(command.opcode) == CtOpcode::kTriggeredDma ? 2 : 1);
-  }
-  return want(1);
-}
-
-template <class Layout>
-bool reserved_set(const std::byte* at) {
-  std::uint64_t wrong = 0;
-  for (std::size_t i = 0; i < Layout::kBytes / 8; ++i) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at + i * 8, sizeof word);
-    wrong |= word & ~Layout::kUsed[i];
-  }
-  return wrong != 0;
-}
-
-bool has_reserved_bits(const CommandView& command) {
-  const auto opcode = static_cast<DmaOpcode>(command.opcode);
-  switch (command.type) {
-    case CommandType::kDma:
-      if (command.bytes == layout::DmaAtomic::kBytes)
-        return reserved_set<layout::DmaAtomic>(command.at);
-      return command.bytes == layout::FullDma::kBytes
-                 ? reserved_set<layout::FullDma>(command.at)
-                 : reserved_set<layout::NomatchDma>(command.at);
-    case CommandType::kIdc:
-      if (opcode == DmaOpcode::kCstate) return reserved_set<layout::Cstate>(command.at);
-      if (opcode == DmaOpcode::kPut) return reserved_set<layout::IdcPut>(command.at);
-      if (opcode == DmaOpcode::kAtomic || opcode == DmaOpcode::kFetchingAtomic)
-        return command.bytes == layout::SmallAtomic::kBytes
-                   ? reserved_set<layout::SmallAtomic>(command.at)
-                   : reserved_set<layout::IdcAtomic>(command.at);
-      return reserved_set<layout::IdcMessage>(command.at);
-    case CommandType::kCt: return reserved_set<layout::Counting>(command.at);
-    case CommandType::kCq:
-      if (static_cast<CqOpcode>(command.opcode) == CqOpcode::kSetstate)
-        return reserved_set<layout::SetState>(command.at);
-      // Producers clear only the first word of the short ones.
-      return command.opcode >= static_cast<unsigned>(CqOpcode::kAppend) &&
-             reserved_set<layout::Target>(command.at);
-  }
-  return false;
-}
-
 }  // namespace
 
 void CommandQueue::PageDelete::operator()(std::byte* memory) const {
@@ -141,10 +78,9 @@ CommandQueue::CommandQueue(const Setup& asked, NicStats& stats)
   PLNET_CHECK(slots_ % (kPageBytes / kSlotBytes) == 0 && slots_ <= kQueueSlotsMax,
               "a ring is whole pages");
   release_word(launch_.get(), kFirstSlot);
-  for (const std::size_t window : {kWindow64, kWindow128Aligned, kWindow128Skip}) {
-    for (unsigned slot = 0; slot < kWindowSlots; ++slot)
-      empty_slot(launch_.get() + window + std::size_t{slot} * kSlotBytes);
-  }
+  for (const std::size_t window : {kWindow64, kWindow128Aligned, kWindow128Skip})
+    erase(launch_.get() + window, kWindowSlots * kSlotBytes);
+  erase(ring_.get() + std::size_t{kFirstUnit} * kUnitBytes, (units_ - kFirstUnit) * kUnitBytes);
   write_status();
 }
 
@@ -152,7 +88,9 @@ unsigned CommandQueue::behind() const {
   return written_ >= read_ ? written_ - read_ : written_ + (units_ - kFirstUnit) - read_;
 }
 
+// The process writes the place again only after the status has told that it may.
 void CommandQueue::advance(unsigned units) {
+  erase(ring_.get() + std::size_t{read_} * kUnitBytes, units * kUnitBytes);
   read_ += units;
   if (read_ >= units_) read_ = kFirstUnit;
 }
@@ -165,34 +103,51 @@ unsigned CommandQueue::same_window_slot_after(unsigned unit) const {
   return first < kFirstUnit ? first + kLap : first;
 }
 
-// A low-latency write appears as a non-zero first word where the next one must be. Its contents are
-// in the ring as well, since the device may always reject it. A window has 16 slots: the slot may
-// already hold a later write, which then equals the ring further on.
+// A low-latency write equals the ring, where the command is as well, since the device may always
+// reject the write. A window has 16 slots: the slot may already hold a later write, which then
+// equals the ring further on. The device clears nothing in a window, since the process may be
+// writing there. An equal earlier write therefore announces a command a little before the process
+// does, but never half of one.
 bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units) {
-  std::byte* const at =
+  const std::byte* const ring = ring_.get();
+  const std::byte* const at =
       launch_.get() + window + std::size_t{unit / 2 & (kWindowSlots - 1)} * kSlotBytes;
-  if (acquire_word(at) == 0 || is_half_written(at)) return false;
-  const unsigned ring = units_ - kFirstUnit;
-  bool mine = true;
+  if (!is_written(at, 8)) return false;
+  const unsigned lap = units_ - kFirstUnit;
+  // Commands that wait to be executed lie between read_ and unit.
+  const unsigned free = lap - (unit + lap - read_) % lap;
+  const unsigned bytes = units * kUnitBytes;
+  const auto announces = [&](unsigned there) {
+    const std::byte* const commands = ring + std::size_t{there} * kUnitBytes;
+    return there + units <= units_ && same_bytes(at, commands, bytes) &&
+           (there != unit || holds_whole_commands(commands, bytes));
+  };
   unsigned ahead = 0;
-  for (unsigned there = unit; !same_slot(at, ring_.get() + std::size_t{there} * kUnitBytes);) {
-    mine = false;
+  for (unsigned there = unit; !announces(there);) {
     there = same_window_slot_after(there);
-    const unsigned further = (there + ring - unit) % ring;
-    if (further <= ahead) return false;  // half written: it will be complete soon
+    const unsigned further = (there + lap - unit) % lap;
+    if (further <= ahead || further >= free) return false;
     ahead = further;
   }
-  if (mine) empty_slot(at);
-  written_ = unit + units >= units_ ? kFirstUnit : unit + units;
+  // A later write may have announced a command that is longer than a slot.
+  const unsigned after =
+      unit + std::max(units, command_at(ring + std::size_t{unit} * kUnitBytes).bytes / kUnitBytes);
+  written_ = after >= units_ ? kFirstUnit : after;
   stats_.add(NicStats::Id::kLowLatency);
   return true;
 }
 
+// An equal earlier write may have announced the first slot of 128 bytes before the process writes
+// both to a window, so each slot counts by itself.
 bool CommandQueue::poll_windows() {
-  if (poll_window(kWindow64, written_, 2)) return true;
-  if (written_ % 4 == 0) return poll_window(kWindow128Aligned, written_, 4);
-  const unsigned skipped = written_ + 2 >= units_ ? kFirstUnit : written_ + 2;
-  return poll_window(kWindow128Skip, skipped, 4);
+  const unsigned unit = written_;
+  if (!is_written(ring_.get() + std::size_t{unit} * kUnitBytes, 8)) return false;
+  const bool aligned = unit % 4 == 0;
+  if (aligned && (poll_window(kWindow128Aligned, unit, 4) || poll_window(kWindow128Skip, unit, 4)))
+    return true;
+  for (const std::size_t window : {kWindow64, kWindow128Aligned, kWindow128Skip})
+    if (poll_window(window, unit, 2)) return true;
+  return !aligned && poll_window(kWindow128Skip, unit + 2 >= units_ ? kFirstUnit : unit + 2, 4);
 }
 
 // False: a producer that continues past its announced position overwrites unread commands. One slot
@@ -201,30 +156,27 @@ bool CommandQueue::poll_windows() {
 bool CommandQueue::take_doorbell(std::uint64_t word, unsigned from) {
   doorbell_ = word;
   if (word < kFirstSlot || word >= slots_) return false;
-  const unsigned ring = units_ - kFirstUnit;
+  const unsigned lap = units_ - kFirstUnit;
   const unsigned position = static_cast<unsigned>(word) * 2;
-  if ((position + ring - from) % ring <= (written_ + ring - from) % ring) return true;
-  const unsigned free = (published_ + ring - 2 - written_) % ring;
-  if ((position + ring - written_) % ring > free) return false;
+  if ((position + lap - from) % lap <= (written_ + lap - from) % lap) return true;
+  const unsigned free = (published_ + lap - 2 - written_) % lap;
+  if ((position + lap - written_) % lap > free) return false;
   written_ = position;
   return true;
 }
 
 bool CommandQueue::poll(Random* rejecting, double chance) {
   if (stopped()) return false;
-  const unsigned led_from = std::exchange(led_from_, 0);
-  const unsigned from = led_from != 0 ? led_from : written_;
-  // The doorbell first: an earlier low-latency write is then seen as well, and no stale data stays
-  // in a window.
-  std::uint64_t word = acquire_word(launch_.get());
-  bool windows = false;
+  const unsigned from = written_;
   while (poll_windows()) {
-    windows = true;
     if (rejecting != nullptr && rejecting->chance(chance)) {
       ++rejected_;
       stats_.add(NicStats::Id::kLowLatencyRejected);
     }
   }
+  // Rung since the last look, so not before the commands that were seen then.
+  std::uint64_t word = acquire_word(launch_.get());
+  const bool windows = written_ != from;
   if (word != doorbell_ && !take_doorbell(word, from)) {
     fail(ring_.get() + std::size_t{read_} * kUnitBytes, ReturnCode::kCmdInvalidArg);
     return false;
@@ -234,18 +186,13 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
     const std::atomic_ref doorbell(*reinterpret_cast<std::uint64_t*>(launch_.get()));
     if (doorbell.compare_exchange_strong(word, 0)) doorbell_ = 0;
   }
-  // Rung meanwhile: perhaps before low-latency writes that were just taken.
-  if (windows && acquire_word(launch_.get()) != doorbell_) led_from_ = from;
   return written_ != read_;
 }
 
 CommandView CommandQueue::next() {
   while (!stopped() && read_ != written_) {
     const std::byte* at = ring_.get() + std::size_t{read_} * kUnitBytes;
-    const auto size_code = static_cast<unsigned>(layout::Command::CmdSize::get(at));
-    const CommandView command{at, kUnitBytes << size_code,
-                              static_cast<CommandType>(layout::Command::CmdType::get(at)),
-                              static_cast<unsigned>(layout::Command::Opcode::get(at))};
+    const CommandView command = command_at(at);
     if (const ReturnCode code = check(command); code != ReturnCode::kOk) {
       fail(at, code);
       return {};
@@ -283,7 +230,7 @@ ReturnCode CommandQueue::check(const CommandView& command) const {
     const auto last = static_cast<unsigned>(target ? CqOpcode::kSetstate : CqOpcode::kLcid);
     if (command.opcode > last) return ReturnCode::kIllegalOp;
   }
-  return size_of(command, size_code);
+  return size_of(command);
 }
 
 bool CommandQueue::pair_complete(const CommandView& first) const {

@@ -9,17 +9,11 @@
 #include <span>
 
 #include "drivers/net/cassini/soft/codes.hpp"
+#include "drivers/net/cassini/soft/command_form.hpp"
 #include "drivers/net/cassini/soft/stats.hpp"
 #include "lib/base/random.hpp"
 
 namespace plnet::cassini::soft {
-
-struct CommandView {
-  const std::byte* at = nullptr;  // null: no command
-  unsigned bytes = 0;
-  CommandType type = CommandType::kIdc;
-  unsigned opcode = 0;
-};
 
 // The sticky command applies to the immediate commands that follow it.
 struct StickyState {
@@ -101,7 +95,6 @@ class CommandQueue {
   unsigned written_ = kFirstUnit;  // likewise
   unsigned published_ = kFirstUnit;
   std::uint64_t doorbell_ = kFirstSlot;
-  unsigned led_from_ = 0;  // units: low-latency writes from here on may be later than the doorbell
   std::uint16_t rejected_ = 0;
   ReturnCode failure_ = ReturnCode::kOk;
   bool told_ = false;
