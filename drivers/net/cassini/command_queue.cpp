@@ -2,6 +2,7 @@
 #include "drivers/net/cassini/command_queue.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "drivers/net/cassini/commands.hpp"
@@ -101,13 +102,12 @@ bool CommandQueue::push(SizeCode size, std::span<const std::uint64_t> words,
   if (!has_room(size)) return false;
   write_noops(aligned_unit(unit_, size));
   std::byte* const to = at(unit_);
-  std::size_t filled = words.size_bytes();
-  store_words({to, filled}, words);
-  if (!data.empty()) {
-    std::memcpy(to + filled, data.data(), data.size());
-    filled += data.size();
-  }
+  const std::size_t filled = words.size_bytes() + data.size();
   if (filled < bytes) std::memset(to + filled, 0, bytes - filled);
+  if (!data.empty()) std::memcpy(to + words.size_bytes(), data.data(), data.size());
+  // Last, with the length of the data: the software NIC may look at any moment.
+  std::atomic_signal_fence(std::memory_order_release);
+  store_words({to, words.size_bytes()}, words);
   advance(bytes / kUnitBytes);
   return true;
 }

@@ -19,7 +19,8 @@ struct CommandView {
 
 // The whole words at its beginning that its producer writes, in bytes (cxi_prov_hw.h:
 // cxi_cq_emit_*()). A command of immediate data ends with its data, a NOOP or fence with its first
-// word.
+// word. A last word in part does not count: with the rest of what was there it may be anything. It
+// is there when the length is, which producers write last.
 [[nodiscard]] unsigned written_bytes(const CommandView& command);
 
 // Checks a command's size against its opcode, and that the queue has such a command.
