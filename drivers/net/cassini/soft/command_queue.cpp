@@ -32,12 +32,19 @@ bool is_written(const std::byte* at, unsigned bytes) {
   return true;
 }
 
+// A change of the profile goes with the NOOP behind it.
+unsigned bytes_together(const CommandView& command) {
+  const bool is_pair =
+      command.type == CommandType::kCq && static_cast<CqOpcode>(command.opcode) == CqOpcode::kLcid;
+  return is_pair ? command.bytes + kSlotBytes : command.bytes;
+}
+
 // False as long as the process writes one of them, perhaps the last half of a write.
 bool holds_whole_commands(const std::byte* at, unsigned bytes) {
   while (bytes > 0) {
     if (!is_written(at, 8)) return false;
     const CommandView command = command_at(at);
-    if (command.bytes > bytes || !is_written(at, written_bytes(command))) return false;
+    if (bytes_together(command) > bytes || !is_written(at, written_bytes(command))) return false;
     at += command.bytes;
     bytes -= command.bytes;
   }
@@ -130,8 +137,8 @@ bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units
     ahead = further;
   }
   // A later write may have announced a command that is longer than a slot.
-  const unsigned after =
-      unit + std::max(units, command_at(ring + std::size_t{unit} * kUnitBytes).bytes / kUnitBytes);
+  const CommandView first = command_at(ring + std::size_t{unit} * kUnitBytes);
+  const unsigned after = unit + std::max(units, bytes_together(first) / kUnitBytes);
   written_ = after >= units_ ? kFirstUnit : after;
   stats_.add(NicStats::Id::kLowLatency);
   return true;

@@ -203,6 +203,31 @@ TEST_F(CassiniWindows, ImmediateDataThatEndsWithAnyByteIsWhole) {
   }
 }
 
+// The device needs the NOOP behind a change of the profile.
+TEST_F(CassiniWindows, AnEqualChangeOfTheProfileIsTakenWithItsNoop) {
+  const auto change = [&] {
+    ASSERT_TRUE(driver.push_profile(3));
+    driver.ring_low_latency();
+    look();
+    const soft::CommandView first = device.next();
+    ASSERT_NE(first.at, nullptr);
+    EXPECT_TRUE(device.pair_complete(first));
+    device.consume(first);
+    EXPECT_EQ(execute(), std::nullopt);
+    device.publish(true);
+  };
+  for (unsigned i = 0; i < kWindowSlots; ++i)
+    change();
+  std::array<std::uint64_t, 8> words{};
+  std::memcpy(words.data(),
+              device.launch_page() + launch::kWindow128 + low_latency_offset(driver.write_unit()),
+              sizeof words);
+  std::memcpy(next_place(), words.data(), sizeof words);
+  look();
+  EXPECT_EQ(device.next().at, nullptr);
+  change();
+}
+
 // The commands of a random stream, told apart by little, so that windows often hold an equal one.
 class Stream {
  public:
