@@ -48,11 +48,27 @@ void EventQueue::read_doorbell() {
 }
 
 template <class Disable>
-void EventQueue::wake(Waker* waker) {
+bool EventQueue::wake(Waker* waker) {
   const std::uint64_t word = std::atomic_ref(state_->word).load(std::memory_order_acquire);
   std::byte bytes[8];
   std::memcpy(bytes, &word, sizeof word);
-  if (Disable::get(bytes) == 0) waker->wake();
+  if (Disable::get(bytes) != 0) return false;
+  waker->wake();
+  return true;
+}
+
+// The reader zeroes what it has read before it rings. While an event is torn, its last byte is 0.
+void EventQueue::tell_enabled() {
+  if (!untold_ || torn_at_ != nullptr) return;
+  const std::uint64_t word = std::atomic_ref(state_->word).load(std::memory_order_acquire);
+  std::byte bytes[8];
+  std::memcpy(bytes, &word, sizeof word);
+  if (layout::EqSwState::EventIntDisable::get(bytes) != 0) return;
+  untold_ = false;
+  if (last_code_ != nullptr &&
+      std::atomic_ref(*last_code_).load(std::memory_order_relaxed) == std::byte{0})
+    return;
+  on_event_->wake();
 }
 
 unsigned EventQueue::slots_free() {
@@ -96,6 +112,7 @@ void EventQueue::put(const std::byte* event, unsigned size) {
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at + std::size_t{i} * 8))
         .store(words[i], std::memory_order_relaxed);
   release_word(at + std::size_t{last} * 8, words[last]);
+  last_code_ = at + size - 1;
   offset_ += size;
   if (offset_ == bytes_) offset_ = kSlotBytes;
 }
@@ -136,7 +153,7 @@ bool EventQueue::write(EventBuffer& event, unsigned size, std::uint64_t now_ns) 
   put(event.data(), size);
   stats_.add(NicStats::Id::kEvents);
   if (any_threshold_) check_thresholds(now_ns);
-  if (on_event_ != nullptr) wake<layout::EqSwState::EventIntDisable>(on_event_);
+  if (on_event_ != nullptr) untold_ = !wake<layout::EqSwState::EventIntDisable>(on_event_);
   return true;
 }
 
@@ -182,7 +199,7 @@ void EventQueue::write_status(std::uint64_t now_ns, unsigned threshold, bool cro
     std::memcpy(&value, base + word, sizeof value);
     release_word(memory_ + word, value);
   }
-  if (on_status_ != nullptr) wake<layout::EqSwState::StsIntDisable>(on_status_);
+  if (on_status_ != nullptr) (void)wake<layout::EqSwState::StsIntDisable>(on_status_);
 }
 
 bool EventQueue::adjust_reserved(int slots) {
@@ -199,6 +216,7 @@ bool EventQueue::resize(std::byte* memory, std::size_t bytes, std::uint64_t now_
   layout::EqSwitch::Code::set(event.data(), static_cast<std::uint64_t>(ReturnCode::kOk));
   if (!write(event, 16, now_ns)) return false;
   settle();
+  last_code_ = nullptr;
   memory_ = memory;
   bytes_ = bytes;
   slots_ = static_cast<unsigned>(bytes / kSlotBytes);

@@ -30,7 +30,8 @@ struct EventQueueSetup {
   std::uint64_t flags = 0;
   std::array<unsigned, kThresholds> threshold_percent{};  // fill levels; 0: none
   unsigned reserved = 0;
-  Waker* on_event = nullptr;   // unless the reader has disabled that in its doorbell
+  // Unless the reader has disabled that in its doorbell; then when it enables it.
+  Waker* on_event = nullptr;
   Waker* on_status = nullptr;  // likewise
 };
 
@@ -54,6 +55,9 @@ class EventQueue {
   // tolerate.
   void set_tearing(bool on) { tearing_ = on; }
   [[nodiscard]] bool torn() const { return torn_at_ != nullptr; }
+  // Wakes a reader that has enabled it since the last event, if that event was not read. A look
+  // from time to time: the reader may look at the queue before its doorbell is visible here.
+  void tell_enabled();
   void settle();
 
   [[nodiscard]] unsigned slots_free();
@@ -77,8 +81,9 @@ class EventQueue {
   void check_thresholds(std::uint64_t now_ns);
   void drop(std::uint64_t now_ns);
   void read_doorbell();
+  // False: the reader does not want to be woken.
   template <class Disable>
-  void wake(Waker* waker);
+  [[nodiscard]] bool wake(Waker* waker);
 
   std::byte* memory_;
   std::size_t bytes_;
@@ -101,6 +106,8 @@ class EventQueue {
   bool switching_ = false;
   std::byte* torn_at_ = nullptr;
   std::byte torn_value_{};
+  bool untold_ = false;             // the reader did not want to be woken by the last event
+  std::byte* last_code_ = nullptr;  // the last byte of that event; null: it is elsewhere
 };
 
 }  // namespace plnet::cassini::soft

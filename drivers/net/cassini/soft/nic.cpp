@@ -41,6 +41,8 @@ unsigned Nic::step(std::uint64_t now_ns) {
   if (freedom.command_pause > 0 && tables_.random.chance(freedom.command_pause)) return 0;
   Random* const rejecting = freedom.low_latency_rejected > 0 ? &tables_.random : nullptr;
   if (!doorbells_.empty()) poll_doorbells();
+  for (EventQueue* const eq : waited_for_)
+    eq->tell_enabled();
   unsigned done = 0;
   const std::size_t count = active_.size();
   std::size_t at = first_ < count ? first_ : 0;

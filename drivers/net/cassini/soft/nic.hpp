@@ -231,7 +231,8 @@ class Nic {
   void leave(unsigned mapping) {
     if (mapping != kNoMapping) --mappings_[mapping].event_queues;
   }
-  std::vector<EqHome> eq_home_;  // of each event queue
+  std::vector<EqHome> eq_home_;          // of each event queue
+  std::vector<EventQueue*> waited_for_;  // event queues that wake their reader
   std::uint32_t generation_ = 0;
 };
 

@@ -45,6 +45,7 @@ Made<unsigned> Nic::make_event_queue(unsigned group, unsigned mapping,
     ++number;
   if (number >= end || !take(group, Resource::kEventQueues)) return no(ENOSPC);
   tables_.eqs[number] = std::make_unique<EventQueue>(setup, tables_.stats);
+  if (setup.on_event != nullptr) waited_for_.push_back(tables_.eqs[number].get());
   tables_.eq_group[number] = static_cast<std::uint16_t>(group);
   eq_home_[number] = {.mapping = mapping};
   if (mapping != kNoMapping) ++mappings_[mapping].event_queues;
@@ -65,6 +66,7 @@ Made<void> Nic::drop_event_queue(unsigned number) {
   const unsigned group = tables_.eq_group[number];
   --group_of(group)->objects;
   give(group, Resource::kEventQueues);
+  std::erase(waited_for_, tables_.eqs[number].get());
   tables_.eqs[number].reset();
   return {};
 }

@@ -81,5 +81,28 @@ TEST(SoftEventQueue, TheReaderIsWokenUnlessItDeclines) {
   EXPECT_EQ(rig.events.rings, 3U);
 }
 
+// A reader that enables and then finds nothing sleeps, although the device may have seen neither
+// its doorbell nor the event been seen by it.
+TEST(SoftEventQueue, TheReaderIsWokenWhenItEnablesWithAnUnreadEvent) {
+  constexpr std::uint64_t kDisabled = std::uint64_t{1} << 32;
+  Rig rig;
+  rig.read_up_to(1, kDisabled);
+  rig.write(2);
+  rig.queue.tell_enabled();
+  EXPECT_EQ(rig.events.rings, 0U);
+  rig.read_up_to(2);  // one of the two
+  rig.queue.tell_enabled();
+  EXPECT_EQ(rig.events.rings, 1U);
+  rig.queue.tell_enabled();
+  EXPECT_EQ(rig.events.rings, 1U);
+  rig.read_up_to(3, kDisabled);
+  rig.write(1);
+  rig.read_up_to(4);  // all
+  rig.queue.tell_enabled();
+  EXPECT_EQ(rig.events.rings, 1U);
+  rig.write(1);
+  EXPECT_EQ(rig.events.rings, 2U);
+}
+
 }  // namespace
 }  // namespace plnet::cassini::soft::event_queue_test
