@@ -189,9 +189,11 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
     return false;
   }
   if (windows && doorbell_ != 0) {
-    // The same value may be rung again one lap later, so the doorbell is cleared.
+    // The same value may be rung again one lap later, so the doorbell is cleared. If it has been
+    // rung meanwhile, that is a new value, whatever it is.
     const std::atomic_ref doorbell(*reinterpret_cast<std::uint64_t*>(launch_.get()));
-    if (doorbell.compare_exchange_strong(word, 0)) doorbell_ = 0;
+    doorbell.compare_exchange_strong(word, 0);
+    doorbell_ = 0;
   }
   return written_ != read_;
 }

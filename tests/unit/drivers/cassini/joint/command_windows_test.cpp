@@ -8,6 +8,8 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include "drivers/net/cassini/command_queue.hpp"
 #include "drivers/net/cassini/commands.hpp"
@@ -263,10 +265,21 @@ class Stream {
   Random random_;
 };
 
-// A driver and a device that give up the CPU at any moment: between a command and its write to the
-// window, in the middle of a lap.
+// The CPUs that this process may use, one for each thread: only threads that run at the same time
+// ring a doorbell while it is cleared.
+void use_cpu(unsigned which) {
+  cpu_set_t may{};
+  if (::sched_getaffinity(0, sizeof may, &may) != 0) return;
+  cpu_set_t one{};
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &may) && which-- == 0) CPU_SET(cpu, &one);
+  if (CPU_COUNT(&one) != 0) (void)::pthread_setaffinity_np(::pthread_self(), sizeof one, &one);
+}
+
+// A driver and a device that run at the same time, and give up their CPUs at any moment: between a
+// command and its write to the window, in the middle of a lap.
 struct CassiniWindowsBetweenThreads : ::testing::Test {
-  static constexpr unsigned kCommands = 20'000;
+  static constexpr unsigned kCommands = 200'000;
   static constexpr unsigned kAtOnce = 8;  // commands that the device executes between two looks
   static constexpr std::uint64_t kSeed = 5;
 
@@ -276,6 +289,7 @@ struct CassiniWindowsBetweenThreads : ::testing::Test {
   std::atomic<bool> failed = false;
 
   void drive() {
+    use_cpu(1);
     CommandQueue driver(
         {.slots = 64, .commands = device.commands(), .launch_page = device.launch_page()});
     Stream stream(kSeed);
@@ -288,7 +302,7 @@ struct CassiniWindowsBetweenThreads : ::testing::Test {
         if (failed) return;
         std::this_thread::yield();
       }
-      if (choice.chance(0.01)) std::this_thread::yield();
+      if (choice.chance(0.001)) std::this_thread::yield();
       if (choice.chance(0.2)) continue;
       if (choice.chance(0.1)) {
         driver.ring();
@@ -319,16 +333,20 @@ struct CassiniWindowsBetweenThreads : ::testing::Test {
 };
 
 TEST_F(CassiniWindowsBetweenThreads, EachCommandArrivesOnceAndWhole) {
-  std::thread producer([&] { drive(); });
-  Stream expected(kSeed);
-  Random choice(13);
   unsigned taken = 0;
-  while (taken < kCommands && !failed) {
-    if (!execute(expected, taken)) failed = true;
-    device.publish(true);
-    if (choice.chance(0.01)) std::this_thread::yield();
-  }
+  std::thread producer([&] { drive(); });
+  std::thread consumer([&] {
+    use_cpu(0);
+    Stream expected(kSeed);
+    Random choice(13);
+    while (taken < kCommands && !failed) {
+      if (!execute(expected, taken)) failed = true;
+      device.publish(true);
+      if (choice.chance(0.001)) std::this_thread::yield();
+    }
+  });
   producer.join();
+  consumer.join();
   EXPECT_FALSE(failed) << "command " << taken
                        << (device.stopped() ? ", the queue has stopped" : "");
   EXPECT_GT(stats.get(soft::NicStats::Id::kLowLatency), kCommands / 10);
