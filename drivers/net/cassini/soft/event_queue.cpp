@@ -175,13 +175,15 @@ void EventQueue::check_thresholds(std::uint64_t now_ns) {
   }
 }
 
-// The two timestamps differ while the words between them change.
+// The two timestamps differ while the words between them change. A reader tells a new status by its
+// timestamp (cxi_prov_hw.h: cxi_eq_get_status()).
 void EventQueue::write_status(std::uint64_t now_ns, unsigned threshold, bool crossed) {
   using Status = layout::EqStatus;
   EventBuffer status;
   std::byte* base = status.data();
-  const std::uint64_t seconds = now_ns / kNsPerSecondShift;
-  const std::uint64_t nanoseconds = now_ns % kNsPerSecondShift;
+  stamped_ns_ = std::max(now_ns, stamped_ns_ + 1);
+  const std::uint64_t seconds = stamped_ns_ / kNsPerSecondShift;
+  const std::uint64_t nanoseconds = stamped_ns_ % kNsPerSecondShift;
   Status::TimestampNsCopy::set(base, nanoseconds);
   Status::TimestampSecCopy::set(base, seconds);
   Status::ThldSts::set(base, crossed ? 1 : 0);

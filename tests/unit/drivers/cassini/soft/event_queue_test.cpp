@@ -69,6 +69,22 @@ TEST(SoftEventQueue, EachOfSeveralThresholdsIsReported) {
   EXPECT_EQ(rig.get<Status::ThldSts>(), 0U);
 }
 
+// The reader tells a new status by its timestamp, and the clock stands still within a step.
+TEST(SoftEventQueue, EachStatusHasATimestampOfItsOwn) {
+  Rig rig({25, 50, 0, 0});
+  std::uint64_t before = rig.get<Status::TimestampNs>();
+  for (unsigned status = 0; status < 2; ++status) {
+    for (unsigned i = 0; i < 16; ++i) {
+      EventBuffer event;
+      layout::TargetLong::Code::set(event.data(), 1);
+      ASSERT_TRUE(rig.queue.write(event, 64, 7));
+    }
+    EXPECT_EQ(rig.status.rings, status + 1);
+    EXPECT_GT(rig.get<Status::TimestampNs>(), before);
+    before = rig.get<Status::TimestampNs>();
+  }
+}
+
 TEST(SoftEventQueue, TheReaderIsWokenUnlessItDeclines) {
   Rig rig;
   rig.write(2);
