@@ -103,8 +103,9 @@ std::expected<CommandLine, node::EarlyEnd> parse_command_line(int count, const c
       "The command has CXI_LAB_RANK, CXI_LAB_NODES, CXI_LAB_ADDRESS (IP address of its hsn0) and "
       "CXI_LAB_ADDRESSES (of all ranks) in its environment. Each line of output begins with the "
       "number of the rank. A rank that ends leaves the others running; the exit status is the "
-      "first one that is not 0, or 128 and the number of the signal. SIGINT, SIGTERM and SIGHUP go "
-      "to all ranks. 'plnet-cxi-lab exec RANK COMMAND' runs a command in another rank; "
+      "first one that is not 0, or 128 and the number of the signal. SIGINT, SIGTERM, SIGHUP, "
+      "SIGUSR1 and SIGUSR2 go to all ranks. 'plnet-cxi-lab exec RANK COMMAND' runs a command in "
+      "another rank; "
       "'plnet-cxi-lab exec --help' tells more.");
   manual::add_options(app);
   manual::ProgramPage page = manual::page_of(app, "plnet-cxi-lab");

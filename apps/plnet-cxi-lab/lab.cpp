@@ -2,10 +2,13 @@
 #include "apps/plnet-cxi-lab/lab.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -27,6 +30,7 @@ namespace plnet::cxi_lab {
 namespace {
 
 constexpr int kSignalled = 128;  // and the number of the signal, as of a shell
+constexpr std::array kPassedOn{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};  // to all ranks
 
 std::string real_path(const std::string& path) {
   char* const found = ::realpath(path.c_str(), nullptr);
@@ -95,6 +99,14 @@ void kill_orphans() {
   }
 }
 
+// A killed command prints nothing itself. The sender of a signal to the lab knows of that one.
+void tell_death(unsigned rank, int signal) {
+  if (std::ranges::find(kPassedOn, signal) != kPassedOn.end()) return;
+  const char* const text = ::sigdescr_np(signal);
+  (void)std::fprintf(stderr, "plnet-cxi-lab: rank %u was killed by signal %d (%s)\n", rank, signal,
+                     text == nullptr ? "without a name" : text);
+}
+
 class Lab {
  public:
   Lab(Plan plan, std::vector<std::string> command, bool head)
@@ -132,7 +144,8 @@ class Lab {
 Outcome<void> Lab::take_signals() {
   sigset_t taken;
   sigemptyset(&taken);
-  for (const int one : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+  sigaddset(&taken, SIGCHLD);
+  for (const int one : kPassedOn)
     sigaddset(&taken, one);
   if (::pthread_sigmask(SIG_BLOCK, &taken, nullptr) != 0) return system_failure("signals");
   signals_ = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -189,15 +202,17 @@ bool Lab::is_running() const {
 // The ended processes stay until the lab ends, so that no other one gets their numbers: those name
 // the groups that are killed then.
 void Lab::reap() {
-  for (Rank& rank : ranks_) {
+  for (unsigned number = 0; number < ranks_.size(); ++number) {
+    Rank& rank = ranks_[number];
     siginfo_t ended{};
     constexpr int kLook = WEXITED | WNOHANG | WNOWAIT;
     if (rank.is_ended || ::waitid(P_PID, static_cast<id_t>(rank.process), &ended, kLook) != 0 ||
         ended.si_pid == 0)
       continue;
     rank.is_ended = true;
-    if (status_ != 0) continue;
-    status_ = ended.si_code == CLD_EXITED ? ended.si_status : kSignalled + ended.si_status;
+    const bool has_exited = ended.si_code == CLD_EXITED;
+    if (!has_exited) tell_death(number, ended.si_status);
+    if (status_ == 0) status_ = has_exited ? ended.si_status : kSignalled + ended.si_status;
   }
 }
 

@@ -37,6 +37,9 @@ def case_each_rank_has_its_number_and_the_first_bad_status_counts(site):
     assert done.returncode == 127 and "0: plnet-cxi-lab: /nowhere/program: No such file" in done.stderr, done.stderr
     done = lab(site, "-n", "1", "sh", "-c", "kill -9 $$")
     assert done.returncode == 128 + signal.SIGKILL, done
+    assert done.stderr == "plnet-cxi-lab: rank 0 was killed by signal 9 (Killed)\n", done
+    done = lab(site, "-n", "1", "sh", "-c", "kill -USR1 $$")
+    assert (done.returncode, done.stderr) == (128 + signal.SIGUSR1, ""), done
     done = site.run(site.program("plnet-cxi-lab"), "--library", "/nowhere/libcxi.so.1", "true")
     assert done.returncode == 1 and "/nowhere/libcxi.so.1" in done.stderr, done.stderr
 
