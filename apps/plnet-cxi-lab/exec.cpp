@@ -52,8 +52,11 @@ std::optional<Place> place_of(const std::string& folder) {
 Outcome<void> move_to(const Plan& plan, unsigned rank) {
   const auto place = place_of(plan.folder);
   if (!place) return system_failure("the folder of the lab, " + plan.folder);
+  const std::string file = plan.process_file(rank);
+  if (::access(file.c_str(), R_OK) != 0 && errno == EACCES)
+    return system_failure("another rank (only root of the lab enters it)");
   pid_t process = 0;
-  std::ifstream(plan.process_file(rank)) >> process;
+  std::ifstream(file) >> process;
   // The header of glibc 2.36 declares pidfd_open() as a function of C++.
   const int target = process > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, process, 0)) : -1;
   const bool has_moved =

@@ -55,6 +55,11 @@ def case_a_rank_that_has_ended_is_told(site):
     assert done.returncode == 0 and lines(done.stdout, 0) == ["plnet-cxi-lab: rank 1 has ended"], done
 
 
+def case_only_root_of_the_lab_enters_another_rank(site):
+    done = head(site, 'setpriv --reuid 65534 $lab exec 1 true; echo $?')
+    assert done.stdout == "1\n" and "only root of the lab enters it): Permission denied" in done.stderr, done
+
+
 def case_no_command_leaves_its_lab(site):
     """The number of the rank's process is that of one outside: as after the lab's end, when the kernel has given it away."""
     done = head(site, f"echo {os.getpid()} >$CXI_LAB_FOLDER/rank-1/process; $lab exec 1 true")
