@@ -58,10 +58,11 @@ Outcome<std::string> find_library(const std::string& wanted) {
 }
 
 // The folder of the lab: an empty one in /tmp, on which a file system in memory is mounted that
-// ends with the last process of the lab.
+// ends with the last process of the lab. A killed lab leaves the empty one, and another process may
+// get its number: the name has a random part, too.
 class Folder {
  public:
-  Folder() : path_(fmt::format("/tmp/plnet-cxi-lab-{}", ::getpid())) {}
+  Folder() : path_(fmt::format("/tmp/plnet-cxi-lab-{}-XXXXXX", ::getpid())) {}
   ~Folder() {
     if (!is_made_) return;
     (void)::umount2(path_.c_str(), MNT_DETACH);
@@ -70,7 +71,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   [[nodiscard]] Outcome<void> make() {
-    if (auto done = make_folder(path_); !done) return done;
+    if (::mkdtemp(path_.data()) == nullptr) return system_failure(path_);
     is_made_ = true;
     return mount_empty(path_);
   }

@@ -44,6 +44,15 @@ def case_each_rank_has_its_number_and_the_first_bad_status_counts(site):
     assert done.returncode == 1 and "/nowhere/libcxi.so.1" in done.stderr, done.stderr
 
 
+def case_the_folder_of_a_killed_lab_is_in_nobodys_way(site):
+    """Another lab may get the number of its process."""
+    needs_root()
+    script = 'echo $$; mkdir /tmp/plnet-cxi-lab-$$; exec "$@" -n 1 true'
+    done = site.run("sh", "-c", script, "sh", *words(site))
+    os.rmdir(f"/tmp/plnet-cxi-lab-{int(done.stdout)}")
+    assert done.returncode == 0, done
+
+
 def case_interfaces_are_as_libfabric_looks_for_them(site):
     """prov/cxi/src/cxip_if.c: the PCI address below /sys/class/net, an address that was set (3) and is local (02:…), link, speed."""
     look = ('for n in /sys/class/net/*; do echo ${n##*/} $(basename $(readlink $n/device)) $(cat $n/addr_assign_type $n/address '
