@@ -3,9 +3,11 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -73,9 +75,9 @@ Outcome<void> move_to(const Plan& plan, unsigned rank) {
 }
 
 Outcome<void> enter(const Plan& plan, unsigned rank) {
-  char* const own = ::getcwd(nullptr, 0);
-  const std::string folder = own == nullptr ? "/" : own;
-  std::free(own);  // NOLINT(cppcoreguidelines-no-malloc): of getcwd()
+  std::error_code error;
+  std::string folder = std::filesystem::current_path(error).string();
+  if (error) folder = "/";
   if (auto done = move_to(plan, rank); !done) return done;
   if (::chdir(folder.c_str()) != 0)
     return system_failure(fmt::format("{} in rank {}", folder, rank));
