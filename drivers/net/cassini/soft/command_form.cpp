@@ -44,8 +44,7 @@ unsigned written_bytes(const CommandView& command) {
     case CommandType::kIdc: {
       const bool has_length = opcode == DmaOpcode::kPut || opcode == DmaOpcode::kSmallMessage;
       const auto length = static_cast<unsigned>(layout::IdcPut::Length::get(command.at));
-      return has_length ? std::clamp(length / 8 * 8, kFirstWord, command.bytes)
-                        : command.bytes;
+      return has_length ? std::clamp(length / 8 * 8, kFirstWord, command.bytes) : command.bytes;
     }
     case CommandType::kDma: return std::min(command.bytes, kDmaAtomicBytes);
   }

@@ -106,7 +106,7 @@ class EventQueue {
   bool switching_ = false;
   std::byte* torn_at_ = nullptr;
   std::byte torn_value_{};
-  std::uint64_t stamped_ns_ = 0;  // of the last status
+  std::uint64_t stamped_ns_ = 0;    // of the last status
   bool untold_ = false;             // the reader did not want to be woken by the last event
   std::byte* last_code_ = nullptr;  // the last byte of that event; null: it is elsewhere
 };
