@@ -95,6 +95,12 @@ unsigned CommandQueue::behind() const {
   return written_ >= read_ ? written_ - read_ : written_ + (units_ - kFirstUnit) - read_;
 }
 
+// The process may write this far: one slot stays unused.
+unsigned CommandQueue::free_units() const {
+  const unsigned lap = units_ - kFirstUnit;
+  return (published_ + lap - 2 - written_) % lap;
+}
+
 // The process writes the place again only after the status has told that it may.
 void CommandQueue::advance(unsigned units) {
   erase(ring_.get() + std::size_t{read_} * kUnitBytes, units * kUnitBytes);
@@ -138,8 +144,10 @@ bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units
   }
   // A later write may have announced a command that is longer than a slot.
   const CommandView first = command_at(ring + std::size_t{unit} * kUnitBytes);
-  const unsigned after = unit + std::max(units, bytes_together(first) / kUnitBytes);
-  written_ = after >= units_ ? kFirstUnit : after;
+  const unsigned end = unit + std::max(units, bytes_together(first) / kUnitBytes);
+  const unsigned after = end >= units_ ? kFirstUnit : end;
+  if ((after + lap - written_) % lap > free_units()) return false;  // a process that overwrites
+  written_ = after;
   stats_.add(NicStats::Id::kLowLatency);
   return true;
 }
@@ -157,17 +165,15 @@ bool CommandQueue::poll_windows() {
   return !aligned && poll_window(kWindow128Skip, unit + 2 >= units_ ? kFirstUnit : unit + 2, 4);
 }
 
-// False: a producer that continues past its announced position overwrites unread commands. One slot
-// stays unused. Low-latency writes from `from` on may have led past the doorbell, which then tells
-// nothing new.
+// False: a producer that continues past its announced position overwrites unread commands.
+// Low-latency writes from `from` on may have led past the doorbell, which then tells nothing new.
 bool CommandQueue::take_doorbell(std::uint64_t word, unsigned from) {
   doorbell_ = word;
   if (word < kFirstSlot || word >= slots_) return false;
   const unsigned lap = units_ - kFirstUnit;
   const unsigned position = static_cast<unsigned>(word) * 2;
   if ((position + lap - from) % lap <= (written_ + lap - from) % lap) return true;
-  const unsigned free = (published_ + lap - 2 - written_) % lap;
-  if ((position + lap - written_) % lap > free) return false;
+  if ((position + lap - written_) % lap > free_units()) return false;
   written_ = position;
   return true;
 }

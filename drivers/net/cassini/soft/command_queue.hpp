@@ -77,6 +77,7 @@ class CommandQueue {
   [[nodiscard]] bool take_doorbell(std::uint64_t word, unsigned from);
   [[nodiscard]] bool poll_window(std::size_t window, unsigned unit, unsigned units);
   [[nodiscard]] unsigned behind() const;  // units from read to written
+  [[nodiscard]] unsigned free_units() const;
   void write_status();
 
   struct PageDelete {

@@ -162,6 +162,21 @@ TEST_F(CassiniWindows, DoorbellsThatLowLatencyWritesHavePassed) {
   }
 }
 
+// A process that writes everywhere, and announces all of it, leaves no slot unused.
+TEST_F(CassiniWindows, WritesPastTheUnusedSlotAreNotTaken) {
+  const Put command = put(7);
+  for (unsigned slot = kFirstUnit / 2; slot < kSlots; ++slot)
+    std::memcpy(device.commands() + std::size_t{slot} * kSlotBytes, command.data(), kSlotBytes);
+  for (unsigned slot = 0; slot < kWindowSlots; ++slot)
+    std::memcpy(device.launch_page() + launch::kWindow64 + std::size_t{slot} * kSlotBytes,
+                command.data(), kSlotBytes);
+  look();
+  unsigned taken = 0;
+  while (execute())
+    ++taken;
+  EXPECT_EQ(taken, kSlots - kFirstUnit / 2 - 1);
+}
+
 // cxi_prov_hw.h: cxi_cq_emit_idc_amo() sets two fields of a word and leaves the rest as it is.
 TEST_F(CassiniWindows, ASmallAtomicOfAnyKindIsWhole) {
   using Atomic = soft::layout::SmallAtomic;
