@@ -300,7 +300,8 @@ struct CassiniWindowsBetweenThreads : ::testing::Test {
 
   soft::NicStats stats;
   soft::CommandQueue device{{.slots = 64, .transmit = true}, stats};
-  std::atomic<unsigned> rung = 0;  // commands that the device must see
+  std::atomic<unsigned> rung = 0;    // commands that the device must see
+  std::atomic<unsigned> writes = 0;  // to windows; odd: one of them is in progress
   std::atomic<bool> failed = false;
 
   void drive() {
@@ -322,20 +323,25 @@ struct CassiniWindowsBetweenThreads : ::testing::Test {
       if (choice.chance(0.1)) {
         driver.ring();
       } else {
+        ++writes;
         driver.ring_low_latency();
+        ++writes;
       }
       rung = i + 1;
     }
     driver.ring();
     rung = kCommands;
   }
+  // A slot with an earlier announcement may be half overwritten: the device then sees it later.
   [[nodiscard]] bool execute(Stream& expected, unsigned& taken) {
-    const unsigned must_see = rung;
+    const unsigned written = writes;
+    const unsigned must_see = written % 2 == 0 ? rung.load() : 0;
     device.poll(nullptr, 0);  // the doorbell, and the writes before it
     device.poll(nullptr, 0);  // the writes behind it
     for (unsigned i = 0; i < kAtOnce; ++i) {
       const soft::CommandView command = device.next();
-      if (command.at == nullptr) return !device.stopped() && taken >= must_see;
+      if (command.at == nullptr)
+        return !device.stopped() && (taken >= must_see || writes != written);
       const Stream::Command wanted = expected.next();
       if (command.bytes != wanted.count() * 8 ||
           std::memcmp(command.at, wanted.words.data(), command.bytes) != 0)
