@@ -61,6 +61,7 @@ bool same_bytes(const std::byte* window, const std::byte* ring, unsigned bytes) 
   }
   return true;
 }
+
 }  // namespace
 
 void CommandQueue::PageDelete::operator()(std::byte* memory) const {
@@ -91,14 +92,17 @@ CommandQueue::CommandQueue(const Setup& asked, NicStats& stats)
   write_status();
 }
 
-unsigned CommandQueue::behind() const {
-  return written_ >= read_ ? written_ - read_ : written_ + (units_ - kFirstUnit) - read_;
+unsigned CommandQueue::lap() const {
+  return units_ - kFirstUnit;
+}
+
+unsigned CommandQueue::distance(unsigned from, unsigned to) const {
+  return (to + lap() - from) % lap();
 }
 
 // The process may write this far: one slot stays unused.
 unsigned CommandQueue::free_units() const {
-  const unsigned lap = units_ - kFirstUnit;
-  return (published_ + lap - 2 - written_) % lap;
+  return (published_ + lap() - 2 - written_) % lap();
 }
 
 // The process writes the place again only after the status has told that it may.
@@ -126,9 +130,8 @@ bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units
   const std::byte* const at =
       launch_.get() + window + std::size_t{unit / 2 & (kWindowSlots - 1)} * kSlotBytes;
   if (!is_written(at, 8)) return false;
-  const unsigned lap = units_ - kFirstUnit;
   // Commands that wait to be executed lie between read_ and unit.
-  const unsigned free = lap - (unit + lap - read_) % lap;
+  const unsigned free = lap() - distance(read_, unit);
   const unsigned bytes = units * kUnitBytes;
   const auto announces = [&](unsigned there) {
     const std::byte* const commands = ring + std::size_t{there} * kUnitBytes;
@@ -138,7 +141,7 @@ bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units
   unsigned ahead = 0;
   for (unsigned there = unit; !announces(there);) {
     there = same_window_slot_after(there);
-    const unsigned further = (there + lap - unit) % lap;
+    const unsigned further = distance(unit, there);
     if (further <= ahead || further >= free) return false;
     ahead = further;
   }
@@ -146,7 +149,7 @@ bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units
   const CommandView first = command_at(ring + std::size_t{unit} * kUnitBytes);
   const unsigned end = unit + std::max(units, bytes_together(first) / kUnitBytes);
   const unsigned after = end >= units_ ? kFirstUnit : end;
-  if ((after + lap - written_) % lap > free_units()) return false;  // a process that overwrites
+  if (distance(written_, after) > free_units()) return false;  // a process that overwrites
   written_ = after;
   stats_.add(NicStats::Id::kLowLatency);
   return true;
@@ -170,10 +173,9 @@ bool CommandQueue::poll_windows() {
 bool CommandQueue::take_doorbell(std::uint64_t word, unsigned from) {
   doorbell_ = word;
   if (word < kFirstSlot || word >= slots_) return false;
-  const unsigned lap = units_ - kFirstUnit;
   const unsigned position = static_cast<unsigned>(word) * 2;
-  if ((position + lap - from) % lap <= (written_ + lap - from) % lap) return true;
-  if ((position + lap - written_) % lap > free_units()) return false;
+  if (distance(from, position) <= distance(from, written_)) return true;
+  if (distance(written_, position) > free_units()) return false;
   written_ = position;
   return true;
 }
@@ -225,7 +227,8 @@ ReturnCode CommandQueue::check(const CommandView& command) const {
   const unsigned units = command.bytes / kUnitBytes;
   const auto size_code = static_cast<unsigned>(layout::Command::CmdSize::get(command.at));
   if (read_ % units != 0) return ReturnCode::kCmdAlignError;
-  if (units > behind()) return ReturnCode::kCmdInvalidArg;  // its end was never written
+  if (units > distance(read_, written_))
+    return ReturnCode::kCmdInvalidArg;  // its end was never written
   if (command.opcode == 0) {
     // Padding is recognised by its first word; the rest of a NOOP may be anything.
     std::uint64_t word = 0;
@@ -249,7 +252,7 @@ ReturnCode CommandQueue::check(const CommandView& command) const {
 }
 
 bool CommandQueue::pair_complete(const CommandView& first) const {
-  if (read_ % 4 != 0 || behind() < 4) return false;
+  if (read_ % 4 != 0 || distance(read_, written_) < 4) return false;
   const std::byte* const second = first.at + kSlotBytes;
   return static_cast<CommandType>(layout::Command::CmdType::get(second)) == CommandType::kCq &&
          layout::Command::Opcode::get(second) == 0 && layout::Command::CmdSize::get(second) == 1;
@@ -285,13 +288,12 @@ void CommandQueue::write_status() {
 
 void CommandQueue::publish(bool burst_ended) {
   if (read_ == published_ || stopped()) return;
-  const unsigned ring = units_ - kFirstUnit;
-  const unsigned done = read_ >= published_ ? read_ - published_ : read_ + ring - published_;
+  const unsigned done = distance(published_, read_);
   const bool empty = read_ == written_;
   unsigned often = 1;
-  if (setup.policy == UpdatePolicy::kHighFreqEmpty) often = ring / 16;
+  if (setup.policy == UpdatePolicy::kHighFreqEmpty) often = lap() / 16;
   if (setup.policy == UpdatePolicy::kLowFreqEmpty || setup.policy == UpdatePolicy::kLowFreq)
-    often = ring / 4;
+    often = lap() / 4;
   const bool tells_empty = setup.policy != UpdatePolicy::kLowFreq;
   if (done >= often || (burst_ended && empty && tells_empty)) write_status();
 }

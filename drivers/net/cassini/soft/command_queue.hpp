@@ -76,7 +76,8 @@ class CommandQueue {
   [[nodiscard]] unsigned same_window_slot_after(unsigned unit) const;
   [[nodiscard]] bool take_doorbell(std::uint64_t word, unsigned from);
   [[nodiscard]] bool poll_window(std::size_t window, unsigned unit, unsigned units);
-  [[nodiscard]] unsigned behind() const;  // units from read to written
+  [[nodiscard]] unsigned lap() const;  // units for commands
+  [[nodiscard]] unsigned distance(unsigned from, unsigned to) const;
   [[nodiscard]] unsigned free_units() const;
   void write_status();
 
