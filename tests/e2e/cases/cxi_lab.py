@@ -44,7 +44,7 @@ def case_each_rank_has_its_number_and_the_first_bad_status_counts(site):
     assert done.returncode == 1 and "/nowhere/libcxi.so.1" in done.stderr, done.stderr
 
 
-def case_the_folder_of_a_killed_lab_is_in_nobodys_way(site):
+def case_a_lab_starts_beside_the_folder_of_a_killed_one(site):
     """Another lab may get the number of its process."""
     needs_root()
     script = 'echo $$; mkdir /tmp/plnet-cxi-lab-$$; exec "$@" -n 1 true'

@@ -30,9 +30,10 @@ struct EventQueueSetup {
   std::uint64_t flags = 0;
   std::array<unsigned, kThresholds> threshold_percent{};  // fill levels; 0: none
   unsigned reserved = 0;
-  // Unless the reader has disabled that in its doorbell; then when it enables it.
+  // Wakes the reader unless its doorbell has disabled that. An event is then told later, when the
+  // reader enables it; a status is not.
   Waker* on_event = nullptr;
-  Waker* on_status = nullptr;  // likewise
+  Waker* on_status = nullptr;
 };
 
 // An event under construction.
@@ -55,8 +56,8 @@ class EventQueue {
   // tolerate.
   void set_tearing(bool on) { tearing_ = on; }
   [[nodiscard]] bool torn() const { return torn_at_ != nullptr; }
-  // Wakes a reader that has enabled it since the last event, if that event was not read. A look
-  // from time to time: the reader may look at the queue before its doorbell is visible here.
+  // Wakes a reader that has enabled wake-ups since the last event and has not read that event. The
+  // NIC calls this in each step: the reader may look at the queue before its doorbell is visible.
   void tell_enabled();
   void settle();
 

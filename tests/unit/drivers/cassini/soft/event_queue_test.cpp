@@ -97,8 +97,8 @@ TEST(SoftEventQueue, TheReaderIsWokenUnlessItDeclines) {
   EXPECT_EQ(rig.events.rings, 3U);
 }
 
-// A reader that enables and then finds nothing sleeps, although the device may have seen neither
-// its doorbell nor the event been seen by it.
+// The reader enables wake-ups, finds no event and sleeps. The device may have written the event
+// before it saw that doorbell.
 TEST(SoftEventQueue, TheReaderIsWokenWhenItEnablesWithAnUnreadEvent) {
   constexpr std::uint64_t kDisabled = std::uint64_t{1} << 32;
   Rig rig;
